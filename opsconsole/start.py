@@ -1,0 +1,17 @@
+"""The one way in for every kind of process: set Django up, or end with one sentence that says what is wrong."""
+
+from __future__ import annotations
+
+import os
+
+import django
+from django.core import exceptions
+
+
+def set_up() -> None:
+    """Set Django up; a setting that is missing, nonsense or contradicts another ends the process plainly."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "opsconsole.settings")
+    try:
+        django.setup()
+    except exceptions.ImproperlyConfigured as error:
+        raise SystemExit(f"opsconsole cannot start: {error}") from None
