@@ -1,0 +1,187 @@
+"""Who may see or change what: the only loaders of projects and credentials.
+
+Everything that belongs to a project is reached from what these functions return. A project that does not
+exist, was deleted, or is somebody else's gives the same `Http404`, so an answer never tells which it was.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import dataclasses
+import time
+from typing import Any, NoReturn
+
+from django import http
+from django.contrib.auth import models as auth_models
+from django.core import exceptions
+from django.db import connection
+from django.db.backends import utils as backend_utils
+
+from operations import keys, rejections
+from operations.models import people, projects
+
+LAST_USED_EVERY_S = 60.0
+
+# The newest moment at which this process wrote a key's last use. Losing it costs one UPDATE a key.
+_last_used_written: dict[int, float] = {}
+
+# Primary look-up by ingest_key.keyid (unique); the database's clock decides about expiry.
+CREDENTIAL_SQL = """
+SELECT k.id, k.secret_hmac, k.scopes, k.environment, k.runtime, k.tool_prefix,
+       k.revoked_at IS NOT NULL, k.expires_at <= statement_timestamp(),
+       p.id, p.slug, p.digest_key, p.retention_days, p.excerpt_days
+  FROM ingest_key k JOIN project p ON p.id = k.project_id
+ WHERE k.keyid = %s AND p.deleted_at IS NULL
+"""
+
+RECHECK_SQL = """
+SELECT k.revoked_at IS NOT NULL, k.expires_at <= clock_timestamp()
+  FROM ingest_key k JOIN project p ON p.id = k.project_id
+ WHERE k.id = %s AND p.id = %s AND p.deleted_at IS NULL
+"""
+
+LAST_USED_SQL = """
+UPDATE ingest_key SET last_used_at = statement_timestamp()
+ WHERE id = %s AND (last_used_at IS NULL OR last_used_at < statement_timestamp() - interval '1 minute')
+"""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Credential:
+    """What a key that was found good opens: one project, some scopes, and what its records are bound to."""
+
+    project_id: int
+    project_slug: str
+    key_id: int
+    keyid: str
+    scopes: frozenset[str]
+    environment: str | None
+    runtime: str | None
+    tool_prefix: str | None
+    digest_key: bytes
+    retention_days: int
+    excerpt_days: int
+
+
+def project_for(
+    user: people.User | auth_models.AnonymousUser, slug: str, *, role: str | None = None
+) -> projects.Membership:
+    """Load the membership of `user` in the project at `slug`, or raise the one and only 404.
+
+    A member who lacks `role` is told so (403); anybody else learns nothing.
+    """
+    if not user.is_authenticated:
+        raise http.Http404
+    membership = (
+        projects.Membership.objects.select_related("project")
+        .filter(user=user, project__slug=slug, project__deleted_at__isnull=True)
+        .first()
+    )
+    if membership is None:
+        raise http.Http404
+    if role is not None and not membership.has(role):
+        raise exceptions.PermissionDenied
+    return membership
+
+
+def memberships_of(user: people.User | auth_models.AnonymousUser) -> list[projects.Membership]:
+    """List the projects that `user` may open, by name."""
+    if not user.is_authenticated:
+        return []
+    return list(
+        projects.Membership.objects.select_related("project")
+        .filter(user=user, project__deleted_at__isnull=True)
+        .order_by("project__is_demo", "project__name", "project_id")
+    )
+
+
+def may_create_projects(user: people.User | auth_models.AnonymousUser) -> bool:
+    """Tell whether `user` may make a project: staff of the installation, or an admin of some project."""
+    if not user.is_authenticated:
+        return False
+    return user.is_staff or any(membership.has(projects.Role.ADMIN) for membership in memberships_of(user))
+
+
+def credential_for(request: http.HttpRequest, *, scope: str | None) -> Credential:
+    """Load what the key in the request's headers opens, or raise the refusal that names what is wrong.
+
+    `scope=None` asks for any good key. Cookies and the address are never looked at.
+    """
+    keyid, secret = keys.parse(_presented(request))
+    with connection.cursor() as cursor:
+        cursor.execute(CREDENTIAL_SQL, [keyid])
+        row = cursor.fetchone()
+    # The comparison happens on a miss too, so that its time does not tell which ids exist.
+    is_match = keys.matches(secret, bytes(row[1]) if row else keys.NO_HMAC)
+    if row is None or not is_match:
+        raise rejections.UnknownKey
+    _refuse_dead(is_revoked=row[6], is_expired=row[7])
+    if scope is not None and scope not in row[2]:
+        raise rejections.ScopeMissing
+    _note_use(row[0])
+    return Credential(
+        project_id=row[8],
+        project_slug=row[9],
+        key_id=row[0],
+        keyid=keyid,
+        scopes=frozenset(row[2]),
+        environment=row[3],
+        runtime=row[4],
+        tool_prefix=row[5],
+        digest_key=bytes(row[10]),
+        retention_days=row[11],
+        excerpt_days=row[12],
+    )
+
+
+def recheck(cursor: backend_utils.CursorWrapper | Any, credential: Credential) -> None:
+    """Refuse, inside the transaction that is about to commit, a key that died since it was looked up."""
+    cursor.execute(RECHECK_SQL, [credential.key_id, credential.project_id])
+    row = cursor.fetchone()
+    if row is None:
+        raise rejections.KeyRevoked
+    _refuse_dead(is_revoked=row[0], is_expired=row[1])
+
+
+def _refuse_dead(*, is_revoked: bool, is_expired: bool | None) -> None:
+    if is_revoked:
+        raise rejections.KeyRevoked
+    if is_expired:
+        raise rejections.KeyExpired
+
+
+def _presented(request: http.HttpRequest) -> str:
+    """Read the key from the headers: Bearer, x-api-key, or Basic with the key on either side."""
+    header = request.META.get("HTTP_AUTHORIZATION", "")
+    if not header:
+        return request.META.get("HTTP_X_API_KEY", "").strip() or _refuse_missing()
+    kind, _, rest = header.partition(" ")
+    kind, rest = kind.lower(), rest.strip()
+    if kind == "bearer" and rest:
+        return rest
+    if kind == "basic" and rest:
+        return _from_basic(rest)
+    return _refuse_missing()
+
+
+def _from_basic(encoded: str) -> str:
+    try:
+        user, _, password = base64.b64decode(encoded, validate=True).decode("ascii").partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        raise rejections.UnknownKey from None
+    return user if user.startswith(keys.PREFIX) else password or _refuse_missing()
+
+
+def _refuse_missing() -> NoReturn:
+    raise rejections.MissingCredential
+
+
+def _note_use(key_id: int) -> None:
+    """Write the key's last use, at most once a minute in this process and outside any ingest transaction."""
+    now = time.monotonic()
+    if now - _last_used_written.get(key_id, -LAST_USED_EVERY_S) < LAST_USED_EVERY_S:
+        return
+    _last_used_written[key_id] = now
+    with connection.cursor() as cursor:
+        cursor.execute(LAST_USED_SQL, [key_id])
