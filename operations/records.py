@@ -1,0 +1,219 @@
+"""What one record tells: check it, redact it, and turn it into facts and excerpts.
+
+This is the choke point: `tell` returns nothing that has not passed redaction, and whatever stores, logs or queues a
+record gets it from here. A rule of redaction that errs wipes the field it was looking at.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from typing import NamedTuple
+
+import msgspec
+
+from operations import compact, digests, endings, facts, limits, moments, redaction, rejections, wire
+
+_LABELS = (
+    "tool_version",
+    "mode",
+    "instance",
+    "source",
+    "provider",
+    "model",
+)
+_IDENTIFIERS = ("tool_call_id", "session_id", "turn_id", "parent_id", "idempotency_key", "approval_id")
+_encode = msgspec.json.Encoder().encode
+
+
+class Sender(NamedTuple):
+    """Whose record it is, and what its key binds it to."""
+
+    digest_key: bytes
+    retention_days: int = 90
+    environment: str | None = None
+    runtime: str | None = None
+    tool_prefix: str | None = None
+
+
+class Excerpt(NamedTuple):
+    """Words from the outside, redacted and bounded."""
+
+    kind: str
+    hash: int
+    content: bytes
+    remarks: bytes | None
+    is_truncated: bool
+
+
+class Told(NamedTuple):
+    """What one record tells, ready to be stored."""
+
+    facts: facts.Facts
+    excerpts: tuple[Excerpt, ...]
+    firsts: tuple[tuple[str, str], ...]  # (dimension, value) that this record names
+    told_at: int  # the record's own time, for `first_seen`
+
+
+def tell(
+    record: wire.Operation, *, sender: Sender, now_us: int, inferred: frozenset[str] = frozenset()
+) -> Told:
+    """Return what `record` tells; `inferred` names the fields that were worked out rather than told.
+
+    Raises the `Rejection` that names what is wrong with it, with a JSON pointer.
+    """
+    times = _times(record, sender=sender, now_us=now_us)
+    environment, runtime = _bind(record, sender)
+    excerpts: list[Excerpt] = []
+    told = _describe(record, sender, excerpts)
+    told["environment"], told["runtime"] = _label(environment), _label(runtime)
+    told["started_at"] = times.started_at
+    operation_id = _identifier(record.operation_id or _derive_identity(record, times), sender.digest_key)
+    mask = 0
+    for name, value in told.items():
+        if value is not None and name not in inferred:
+            mask |= facts.TOLD_BIT[name]
+    known = facts.Facts(
+        operation_id=operation_id or "",
+        attempt=record.attempt,
+        told=mask,
+        greatest_tool=told["tool"] if "tool" not in inferred else None,
+        awaits_approval=record.status == "awaiting_approval",
+        clock_is_ahead=times.greatest > now_us + limits.CLOCK_TOLERANCE_US,
+        **told,  # type: ignore[arg-type]
+    )
+    endings.tell(known, record, times=times, key=sender.digest_key, keep=_keeper(sender, excerpts), inferred=inferred)
+    told_at = times.first if times.first is not None else now_us
+    return Told(known, tuple(excerpts), _firsts(known), told_at)
+
+
+def _times(record: wire.Operation, *, sender: Sender, now_us: int) -> endings.Times:
+    """Parse the told times and refuse what cannot be kept."""
+    started_at = ended_at = answered_at = None
+    if record.started_at is not None:
+        started_at = moments.parse(record.started_at, pointer="/started_at")
+    if record.ended_at is not None:
+        ended_at = moments.parse(record.ended_at, pointer="/ended_at")
+    if record.answered_at is not None:
+        answered_at = moments.parse(record.answered_at, pointer="/answered_at")
+    latest, oldest = now_us + limits.AHEAD_MAX_US, now_us - sender.retention_days * moments.DAY_US
+    for name, moment in (("started_at", started_at), ("ended_at", ended_at), ("answered_at", answered_at)):
+        if moment is None:
+            continue
+        if moment > latest:
+            raise rejections.TooFarAhead(pointer=f"/{name}")
+        if moment < oldest:
+            raise rejections.OlderThanRetention(pointer=f"/{name}")
+    return endings.Times(started_at, ended_at, answered_at)
+
+
+def _bind(record: wire.Operation, sender: Sender) -> tuple[str | None, str | None]:
+    """Apply what the key is bound to: fill in what the record leaves out, refuse what it contradicts."""
+    environment, runtime = record.environment, record.runtime
+    if sender.environment is not None:
+        environment = environment or sender.environment
+        if environment != sender.environment:
+            raise rejections.EnvironmentNotAllowed(pointer="/environment")
+    if sender.runtime is not None:
+        runtime = runtime or sender.runtime
+        if runtime != sender.runtime and not runtime.startswith(sender.runtime + "@"):
+            raise rejections.RuntimeNotAllowed(pointer="/runtime")
+    if sender.tool_prefix and not (record.tool or "").startswith(sender.tool_prefix):
+        raise rejections.ToolNotAllowed(pointer="/tool")
+    return environment, runtime
+
+
+def _derive_identity(record: wire.Operation, times: endings.Times) -> str:
+    """Derive the identity of a record without `operation_id`, the same for every record of the call."""
+    if record.session_id and record.tool_call_id:
+        parts = ("call", record.session_id, record.tool_call_id)
+    elif record.session_id and record.tool and times.started_at is not None:
+        place = (record.turn_id or "", str(record.iteration or 0), record.tool, str(times.started_at))
+        parts = ("place", record.session_id, *place)
+    else:
+        raise rejections.IdentityMissing(pointer="/operation_id")
+    return "derived:" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def _describe(
+    record: wire.Operation, sender: Sender, excerpts: list[Excerpt]
+) -> dict[str, str | int | bytes | None]:
+    """Return the descriptive facts, redacted."""
+    key = sender.digest_key
+    told: dict[str, str | int | bytes | None] = {
+        "tool": _label(record.tool),
+        "effect": record.effect,
+        "iteration": record.iteration,
+        "trace_id": record.trace_id.lower() if record.trace_id else None,
+        "span_id": record.span_id.lower() if record.span_id else None,
+        "subject": digests.keyed(key, record.subject) if record.subject else None,
+        "timeout_ms": None if record.timeout_ms is None else round(record.timeout_ms),
+    }
+    for name in _LABELS:
+        told[name] = _label(getattr(record, name))
+    for name in _IDENTIFIERS:
+        told[name] = _identifier(getattr(record, name), key)
+    keep = _keeper(sender, excerpts)
+    if record.input is not None:
+        digest, size, excerpt = endings.payload(record.input, key=key, kind="input", keep=keep)
+        told.update(input_digest=digest, input_bytes=size, input_excerpt=excerpt, altered=record.input.altered)
+        if record.input.sent_digest is not None:
+            told["sent_digest"] = endings.keyed_digest(key, record.input.sent_digest, "/input/sent_digest")
+    if record.attributes:
+        told["attributes_excerpt"] = keep("attributes", _encode(record.attributes), "/attributes", False)
+    if record.manifest is not None:
+        told["manifest_sequence"] = record.manifest.sequence
+        if record.manifest.digest is not None:
+            told["manifest_digest"] = endings.keyed_digest(key, record.manifest.digest, "/manifest/digest")
+    if record.legs:
+        legs = tuple(wire.Leg(name=redaction.redact_label(leg.name), ms=leg.ms) for leg in record.legs)
+        told["legs"] = _encode(legs).decode()
+    return told
+
+
+def _label(text: str | None) -> str | None:
+    return redaction.redact_label(text) if text else None
+
+
+def _identifier(text: str | None, key: bytes) -> str | None:
+    """Return an id as it is; one that holds a secret becomes its keyed hash, so that equal stays equal."""
+    if not text:
+        return None
+    if redaction.redact_label(text) == text:
+        return text
+    return "redacted:" + digests.keyed(key, text).hex()
+
+
+def _keeper(sender: Sender, excerpts: list[Excerpt]) -> endings.Keep:
+    """Return the function that redacts and bounds words, keeps them in `excerpts`, and returns their hash."""
+
+    def keep(kind: str, raw: bytes, pointer: str, is_truncated: bool) -> int:
+        clean, remarks = redaction.redact_json(raw)
+        content, was_cut = compact.compact_value(clean, limits.COMPACT_BYTES_MAX)
+        found = digests.short(sender.digest_key, kind.encode() + b"\0" + content)
+        noted = _encode(remarks) if remarks else None
+        excerpts.append(Excerpt(kind, found, content, noted, is_truncated or was_cut))
+        return found
+
+    return keep
+
+
+def _firsts(known: facts.Facts) -> tuple[tuple[str, str], ...]:
+    named = []
+    if known.tool:
+        named.append(("tool", known.tool))
+        if known.tool_version:
+            named.append(("tool_version", f"{known.tool}@{known.tool_version}"))
+    for dimension in ("model", "runtime", "environment", "provider"):
+        value = getattr(known, dimension)
+        if value:
+            named.append((dimension, value))
+    for code in (known.answer_code, known.verdict_code):
+        if code:
+            named.append(("code", code))
+    return tuple(named)
+
+
+def excerpt_gone_on(now: datetime.datetime, excerpt_days: int) -> datetime.date:
+    """Return the day by which an excerpt received `now` must be gone."""
+    return now.date() + datetime.timedelta(days=excerpt_days)
