@@ -1,13 +1,36 @@
 #!/usr/bin/env python
-"""Django's command line for this project."""
+"""Django's command line. Without DATABASE_URL it works on the embedded servers, running or for its duration."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from django.core import management
+from opsconsole import start
+
+
+def main() -> None:
+    """Run the command of the arguments."""
+    if os.environ.get("DATABASE_URL"):
+        run()
+        return
+    from opsconsole.local import account, servers
+
+    try:
+        with servers.use(servers.data_folder()) as place:
+            os.environ.update(place.environment())
+            run()
+    except account.CannotStart as error:
+        raise SystemExit(f"opsconsole cannot start: {error}") from None
+
+
+def run() -> None:
+    """Run the command with the settings of the environment."""
+    start.set_up()
+    from django.core import management
+
+    management.execute_from_command_line(sys.argv)
+
 
 if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "opsconsole.settings")
-    management.execute_from_command_line(sys.argv)
+    main()

@@ -6,7 +6,7 @@ import dataclasses
 import os
 import pathlib
 import urllib.parse
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 import psycopg
@@ -86,7 +86,7 @@ def http_url(name: str) -> str:
 
 
 def database(
-    name: str, url: str, *, statement_timeout_ms: int = 0, pool: Mapping[str, object] | None = None
+    name: str, url: str, *, statement_timeout_ms: int = 0, pool_size: int = 0, pool_wait_s: int = 5
 ) -> dict[str, Any]:
     """Return Django's description of the PostgreSQL database at `url`. A refusal never shows the password."""
     if not url:
@@ -106,9 +106,11 @@ def database(
     options: dict[str, Any] = {**known, "server_side_binding": True}
     options.setdefault("connect_timeout", 5)
     if statement_timeout_ms:
-        options["options"] = f"{known.get('options') or ''} -c statement_timeout={statement_timeout_ms}".strip()
-    if pool is not None:
-        options["pool"] = dict(pool)
+        given = known.get("options") or ""
+        options["options"] = f"{given} -c statement_timeout={statement_timeout_ms}".strip()
+    if pool_size:
+        # A quiet process gives its connections back: each costs the server memory.
+        options["pool"] = {"min_size": 1, "max_size": pool_size, "timeout": pool_wait_s, "max_idle": 120}
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": taken["dbname"],

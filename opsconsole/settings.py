@@ -10,7 +10,7 @@ from opsconsole import env
 
 BASE_DIR = pathlib.Path(__file__).resolve().parent.parent
 
-# --- Secrets -------------------------------------------------------------------------------------------------
+# --- Secrets --------------------------------------------------------------------------------------
 # One secret is enough: what else needs one is derived from it under its own label.
 SECRET_KEY = env.secret("SECRET_KEY")
 SECRET_KEY_FALLBACKS = env.words("SECRET_KEY_FALLBACKS")
@@ -21,7 +21,7 @@ KEY_PEPPER = (
     or hmac.new(SECRET_KEY.encode(), b"opsconsole key pepper v1", hashlib.sha256).digest()
 )
 
-# --- Address and transport -----------------------------------------------------------------------------------
+# --- Address and transport ------------------------------------------------------------------------
 DEBUG = env.flag("DEBUG")
 ALLOWED_HOSTS = env.words("ALLOWED_HOSTS")
 # Where people reach the console, for links in mails and invitations.
@@ -54,7 +54,7 @@ SECURE_CSP = {
     "base-uri": ["'none'"],
 }
 
-# --- Cookies and sessions ------------------------------------------------------------------------------------
+# --- Cookies and sessions -------------------------------------------------------------------------
 # In the database: people stay signed in while Redis is away.
 SESSION_ENGINE = "django.contrib.sessions.backends.db"
 SESSION_COOKIE_SECURE = not PLAIN_HTTP
@@ -65,7 +65,7 @@ CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 
-# --- Django --------------------------------------------------------------------------------------------------
+# --- Django ---------------------------------------------------------------------------------------
 INSTALLED_APPS = [
     "opsconsole",
     "operations",
@@ -122,34 +122,36 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 # Messages may stay in a cookie: they carry words of ours, never payloads.
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
-# --- Database ------------------------------------------------------------------------------------------------
+# --- Database -------------------------------------------------------------------------------------
 # The app role cannot alter tables. The owner is used by `manage.py migrate` only.
 DATABASE_URL = env.text("DATABASE_URL")
 DATABASE_OWNER_URL = env.text("DATABASE_OWNER_URL", DATABASE_URL)
 # A page that needs longer than this is a fault: fail it, keep the server.
 STATEMENT_TIMEOUT_MS = env.whole("STATEMENT_TIMEOUT_MS", 15_000, least=100)
 # Connections that one process may hold. Threads beyond it wait up to POOL_WAIT_SECONDS and are then told 503.
-DATABASE_POOL = env.whole("DATABASE_POOL", 6, least=1, most=100)
+# With 0 each thread keeps none between requests, for a pooler outside.
+DATABASE_POOL = env.whole("DATABASE_POOL", 6, most=100)
 POOL_WAIT_SECONDS = env.whole("POOL_WAIT_SECONDS", 5, least=1, most=60)
 DATABASES = {
     "default": env.database(
         "DATABASE_URL",
         DATABASE_URL,
         statement_timeout_ms=STATEMENT_TIMEOUT_MS,
-        pool={"min_size": 1, "max_size": DATABASE_POOL, "timeout": POOL_WAIT_SECONDS, "max_idle": 120},
+        pool_size=DATABASE_POOL,
+        pool_wait_s=POOL_WAIT_SECONDS,
     ),
     "owner": env.database("DATABASE_OWNER_URL", DATABASE_OWNER_URL),
 }
 
-# --- Redis and Celery ----------------------------------------------------------------------------------------
+# --- Redis and Celery -----------------------------------------------------------------------------
 # Carries Celery and short-lived counters; nothing that matters lives there.
 REDIS_URL = env.redis_url("REDIS_URL")
 CACHES = {
-    # Sign-in throttling: shared by all processes, and there without Redis. `manage.py migrate` makes the table.
+    # Sign-in throttling: shared by all processes, there without Redis. `manage.py migrate` makes the table.
     "default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "cache_entry"},
 }
 
-# --- Accounts ------------------------------------------------------------------------------------------------
+# --- Accounts -------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "operations.User"
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 AUTH_PASSWORD_VALIDATORS = [
@@ -168,7 +170,7 @@ ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_REDIRECT_URL = "/"
 
-# --- Mail ----------------------------------------------------------------------------------------------------
+# --- Mail -----------------------------------------------------------------------------------------
 # smtp://user:password@host:587?tls=yes, or file:///folder. Without it nothing is sent, and invitations still
 # work by their link.
 EMAIL = env.email("EMAIL_URL")
@@ -182,7 +184,7 @@ EMAIL_FILE_PATH = EMAIL.folder
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = env.text("EMAIL_FROM", "opsconsole@localhost")
 
-# --- Static files --------------------------------------------------------------------------------------------
+# --- Static files ---------------------------------------------------------------------------------
 STATIC_URL = "/static/"
 STATIC_ROOT = pathlib.Path(env.text("STATIC_ROOT", str(BASE_DIR / "staticfiles")))
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -191,11 +193,11 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
-# --- Web server ----------------------------------------------------------------------------------------------
+# --- Web server -----------------------------------------------------------------------------------
 # A request must bring its whole body within this time.
 BODY_DEADLINE_SECONDS = env.whole("BODY_DEADLINE_SECONDS", 30, least=1, most=600)
 
-# --- Logs ----------------------------------------------------------------------------------------------------
+# --- Logs -----------------------------------------------------------------------------------------
 # JSON lines on standard error, without payloads; opsconsole/telemetry.py sets them up.
 LOG_LEVEL = env.choice("LOG_LEVEL", "INFO", of={"DEBUG", "INFO", "WARNING", "ERROR"})
 LOGGING_CONFIG = "opsconsole.telemetry.set_up_logs"

@@ -1,4 +1,4 @@
-"""The one way in for every kind of process: set Django up, or end with one sentence that says what is wrong."""
+"""The one way in for every kind of process: set Django up, or end with one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings as mypy's Django plugin reads them: no server is reached, so the addresses only have to parse."""
+"""The settings as mypy's Django plugin reads them: the addresses only have to parse."""
 
 from __future__ import annotations
 
