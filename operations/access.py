@@ -10,7 +10,7 @@ import base64
 import binascii
 import dataclasses
 import time
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from django import http
 from django.contrib.auth import models as auth_models
@@ -20,6 +20,8 @@ from django.db.backends import utils as backend_utils
 
 from operations import keys, rejections
 from operations.models import people, projects
+
+Row = TypeVar("Row")
 
 LAST_USED_EVERY_S = 60.0
 
@@ -96,11 +98,36 @@ def memberships_of(user: people.User | auth_models.AnonymousUser) -> list[projec
     )
 
 
+def person(user: people.User | auth_models.AnonymousUser) -> people.User:
+    """Narrow a request's user to a person; the sign-in middleware let nobody else come this far."""
+    if not isinstance(user, people.User):
+        raise exceptions.PermissionDenied
+    return user
+
+
 def may_create_projects(user: people.User | auth_models.AnonymousUser) -> bool:
     """Tell whether `user` may make a project: staff of the installation, or an admin of some project."""
     if not user.is_authenticated:
         return False
     return user.is_staff or any(membership.has(projects.Role.ADMIN) for membership in memberships_of(user))
+
+
+def member_in(project: projects.Project, member_id: int) -> projects.Membership:
+    """Load one membership of `project`, or raise the 404."""
+    found = projects.Membership.objects.select_related("user", "project").filter(
+        project=project, pk=member_id
+    )
+    return _only(found.first())
+
+
+def invitation_in(project: projects.Project, invitation_id: int) -> projects.Invitation:
+    """Load one invitation of `project`, or raise the 404."""
+    return _only(projects.Invitation.objects.filter(project=project, pk=invitation_id).first())
+
+
+def key_in(project: projects.Project, keyid: str) -> projects.IngestKey:
+    """Load one ingest key of `project`, or raise the 404."""
+    return _only(projects.IngestKey.objects.filter(project=project, keyid=keyid).first())
 
 
 def credential_for(request: http.HttpRequest, *, scope: str | None) -> Credential:
@@ -142,6 +169,12 @@ def recheck(cursor: backend_utils.CursorWrapper | Any, credential: Credential) -
     if row is None:
         raise rejections.KeyRevoked
     _refuse_dead(is_revoked=row[0], is_expired=row[1])
+
+
+def _only(found: Row | None) -> Row:
+    if found is None:
+        raise http.Http404
+    return found
 
 
 def _refuse_dead(*, is_revoked: bool, is_expired: bool | None) -> None:

@@ -89,10 +89,14 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    # Every view asks for a sign-in unless it is marked `login_not_required`: the API's doors and the probes are.
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "operations.middleware.keep_pages_private",
+    "operations.middleware.remember_project",
 ]
 ROOT_URLCONF = "opsconsole.urls"
 WSGI_APPLICATION = "opsconsole.wsgi.application"
@@ -164,11 +168,25 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = "/accounts/login/"
 LOGIN_REDIRECT_URL = "/"
+ACCOUNT_ADAPTER = "operations.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+# An account is made by an invitation to its address, and nobody can change their own.
 ACCOUNT_EMAIL_VERIFICATION = "none"
-ACCOUNT_LOGOUT_REDIRECT_URL = "/"
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_LOGOUT_REDIRECT_URL = "/accounts/login/"
+# Counted in the database, so throttling works without Redis. The address is the proxy's own unless we know how
+# many proxies stand in front.
+ACCOUNT_RATE_LIMITS = {
+    "login": "60/m/ip",
+    "login_failed": "30/m/ip,5/5m/key",
+    "reset_password": "20/m/ip,5/h/key",
+    "reset_password_from_key": "20/m/ip",
+    "change_password": "5/m/user",
+    "reauthenticate": "10/m/user",
+}
+ALLAUTH_TRUSTED_PROXY_COUNT = env.whole("PROXIES", 1 if SECURE_PROXY else 0, most=10)
 
 # --- Mail -----------------------------------------------------------------------------------------
 # smtp://user:password@host:587?tls=yes, or file:///folder. Without it nothing is sent, and invitations still

@@ -1,0 +1,48 @@
+"""What holds for every answer that shows a project's data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django import http
+from django.conf import settings
+from django.utils import cache
+
+LAST_PROJECT_COOKIE = "opsconsole_project"
+
+
+def keep_pages_private(
+    get_response: Callable[[http.HttpRequest], http.HttpResponseBase],
+) -> Callable[[http.HttpRequest], http.HttpResponseBase]:
+    """Forbid caches to keep what a view answered, unless the view says otherwise."""
+
+    def middleware(request: http.HttpRequest) -> http.HttpResponseBase:
+        response = get_response(request)
+        if not response.has_header("Cache-Control"):
+            cache.patch_cache_control(response, no_store=True, private=True)
+        return response
+
+    return middleware
+
+
+def remember_project(
+    get_response: Callable[[http.HttpRequest], http.HttpResponseBase],
+) -> Callable[[http.HttpRequest], http.HttpResponseBase]:
+    """Note the project that was looked at last in a cookie, which only says where `/` leads."""
+
+    def middleware(request: http.HttpRequest) -> http.HttpResponseBase:
+        response = get_response(request)
+        match = request.resolver_match
+        slug = str(match.kwargs.get("slug", "")) if match else ""
+        if slug and response.status_code == 200 and request.COOKIES.get(LAST_PROJECT_COOKIE) != slug:
+            response.set_cookie(
+                LAST_PROJECT_COOKIE,
+                slug,
+                max_age=settings.SESSION_COOKIE_AGE,
+                secure=settings.SESSION_COOKIE_SECURE,
+                httponly=True,
+                samesite="Lax",
+            )
+        return response
+
+    return middleware
