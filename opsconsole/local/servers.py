@@ -79,7 +79,9 @@ class Place:
         base = {
             "SECRET_KEY": self.words["secret_key"],
             "DATABASE_URL": self.postgres.url(user=postgres.APP, password=self.words["app_password"]),
-            "DATABASE_OWNER_URL": self.postgres.url(user=postgres.OWNER, password=self.words["owner_password"]),
+            "DATABASE_OWNER_URL": self.postgres.url(
+                user=postgres.OWNER, password=self.words["owner_password"]
+            ),
             "REDIS_URL": self.valkey.url(),
             "ALLOWED_HOSTS": "localhost,127.0.0.1,[::1]",
             "PLAIN_HTTP": "yes",
@@ -274,14 +276,18 @@ def _outside(data: pathlib.Path) -> pathlib.Path:
 def _socket_folder(servers: pathlib.Path, runner: account.Account) -> pathlib.Path:
     """Return a folder for the sockets whose path is short and needs no quoting in an address."""
     near = servers / "run"
-    if len(f"{near}/.s.PGSQL.65535") <= SOCKET_PATH_BYTES_MOST and re.fullmatch(r"[\w/.-]+", str(near), re.ASCII):
+    if len(f"{near}/.s.PGSQL.65535") <= SOCKET_PATH_BYTES_MOST and re.fullmatch(
+        r"[\w/.-]+", str(near), re.ASCII
+    ):
         return runner.make_folder(near)
     far = pathlib.Path("/tmp") / f"opsconsole-{hashlib.sha256(str(servers).encode()).hexdigest()[:16]}"
     if not far.exists():
         runner.make_folder(far)
     kind = far.lstat()
     if far.is_symlink() or kind.st_uid != runner.uid or kind.st_mode & 0o077:
-        raise account.CannotStart(f"{far} is in the way: it must be a folder that only {runner.name} can open.")
+        raise account.CannotStart(
+            f"{far} is in the way: it must be a folder that only {runner.name} can open."
+        )
     return far
 
 

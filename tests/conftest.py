@@ -1,0 +1,130 @@
+"""What every test may ask for. Servers start when the first test needs them and are gone at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+import pathlib
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+
+import django
+import psycopg
+import pytest
+import time_machine
+
+from opsconsole.local import servers
+from tests import databases
+
+Owner = psycopg.Connection[tuple[object, ...]]
+
+held = pytest.StashKey[contextlib.ExitStack]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Reserve the run's servers (in xdist's controller) and set Django up before anything is collected."""
+    if not hasattr(config, "workerinput"):
+        config.stash[held] = contextlib.ExitStack()
+        config.stash[held].enter_context(reserve())
+    os.environ["DJANGO_SETTINGS_MODULE"] = "opsconsole.settings"
+    from django.conf import settings
+
+    settings.PASSWORD_HASHERS = [
+        "tests.hashing.QuickHasher",
+        "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+    ]
+    # Names without hashes: pages can be made before `collectstatic`. The live stack uses the real storage.
+    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": plain}
+    django.setup()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Give back what was reserved, even after a failure."""
+    if held in config.stash:
+        config.stash[held].close()
+
+
+@contextlib.contextmanager
+def reserve() -> Iterator[None]:
+    """Put the addresses of this run's servers into the environment, for xdist's workers too."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="opsconsole-tests-"))
+    (folder / "static").mkdir()
+    wanted = {databases.SCRATCH: str(folder), databases.RUN: secrets.token_hex(4), "PLAIN_HTTP": "yes"}
+    wanted |= {"STATIC_ROOT": str(folder / "static"), "DATABASE_POOL": "0"}
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        if os.environ.get("DATABASE_URL"):
+            wanted["DATABASE_OWNER_URL"] = os.environ.get("DATABASE_OWNER_URL") or os.environ["DATABASE_URL"]
+            wanted["SECRET_KEY"] = os.environ.get("SECRET_KEY") or secrets.token_urlsafe(64)
+        else:
+            place = stack.enter_context(servers.throwaway())
+            wanted = {**place.environment(), **wanted, databases.EMBEDDED: str(place.data)}
+        os.environ.update(wanted)
+        yield
+        if databases.EMBEDDED not in os.environ:
+            databases.drop_all()
+
+
+@pytest.fixture(scope="session")
+def running_servers() -> Iterator[None]:
+    """PostgreSQL and Valkey, answering."""
+    children = databases.start_servers()
+    yield
+    for child in children.values():
+        # The process that reserved them ends them, after the last worker.
+        child.returncode = 0
+
+
+@pytest.fixture(scope="session")
+def database_name(running_servers: None, worker_id: str, django_db_blocker: object) -> str:
+    """The name of this worker's database; Django's `default` is the app role in it."""
+    with django_db_blocker.unblock():  # type: ignore[attr-defined]
+        return databases.make(worker_id)
+
+
+@pytest.fixture(scope="session")
+def seeded_tables(database_name: str) -> set[str]:
+    """The tables that migrations fill; emptying leaves them alone."""
+    with databases.connect(database_name) as connection:
+        return databases.filled_tables(connection)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(database_name: str, seeded_tables: set[str]) -> Iterator[None]:
+    """Give Django the worker's database, and empty it as the owner after tests that commit."""
+    from django.db import connections
+    from django.test import testcases
+
+    def empty(case: object) -> None:
+        with databases.connect(database_name) as connection:
+            databases.wipe(connection, keep=seeded_tables)
+
+    with pytest.MonkeyPatch.context() as patch:
+        # Django's own way needs TRUNCATE, which the app role must not have, and knows only the models' tables.
+        patch.setattr(testcases.TransactionTestCase, "_fixture_teardown", empty)
+        yield
+    connections.close_all()
+
+
+@pytest.fixture
+def clean_database(transactional_db: None) -> None:
+    """A database in which this test may commit, emptied after it."""
+
+
+@pytest.fixture
+def owner_connection(django_db_setup: None, database_name: str) -> Iterator[Owner]:
+    """A connection of the owner, which commits each statement. Ask for `clean_database` when writing."""
+    with databases.connect(database_name) as connection:
+        yield connection
+
+
+@pytest.fixture
+def now() -> Iterator[datetime.datetime]:
+    """A clock that stands at noon; the database's own clock goes on."""
+    moment = datetime.datetime(2026, 3, 10, 12, 0, tzinfo=datetime.UTC)
+    with time_machine.travel(moment, tick=False):
+        yield moment
