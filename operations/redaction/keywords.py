@@ -1,0 +1,113 @@
+"""Which names announce a secret, judged by whole words.
+
+A name is split the way people write names (camelCase, snake_case, kebab-case, after NFKC), and words are compared, not
+substrings: `author`, `passenger` and `compass` are harmless, `userPassword`, `PGPASSWORD` and `x-api-key` are not. A
+last word that speaks *about* a secret (`token_type`, `max_tokens`, `password_policy`) makes the name harmless again.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from typing import Literal
+
+#: What a name says about its value: a secret of any type; a secret if it is text; a secret unless it is a number;
+#: a cookie; the address or the phone number of a person; nothing.
+Verdict = Literal["secret", "text", "tokens", "cookie", "ip", "phone", ""]
+
+#: A longer name is a text, and the text rules read it.
+LONGEST_NAME = 128
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
+
+#: Words that are secret inside a longer run of letters too, as in PGPASSWORD or clientsecret.
+STRONG_WORDS = (
+    "password passwd passphrase passcode passwort kennwort contrasena contraseña wachtwoord lösenord motdepasse "
+    "salasana пароль 密码 密碼 パスワード secret token credential apikey secretkey accesskey privatekey authkey "
+    "signingkey encryptionkey masterkey accountkey storagekey sharedkey subscriptionkey authorization mnemonic "
+    "seedphrase htpasswd pgpass"
+).split()
+#: Words that are secret only when they stand alone.
+SHORT_WORDS = "passw pwd pswd senha passord creds cred otp totp pin pincode cvv cvc ssn jwt bearer".split()
+PHRASES = tuple(
+    tuple(phrase.split())
+    for phrase in (
+        "api key|api keys|access key|access keys|secret key|private key|account key|storage key|signing key"
+        "|encryption key|decryption key|master key|auth key|service key|shared key|subscription key|function key"
+        "|license key|ssh key|session key|webhook key|deploy key|auth code|authorization code|verification code"
+        "|security code|backup code|backup codes|recovery code|recovery codes|security answer|card number"
+        "|credit card|social security|passport number|pass phrase|pass word|seed phrase|recovery phrase"
+        "|client assertion|device code|mot passe|time code|mfa code"
+    ).split("|")
+)
+_STRONG_ENDINGS = tuple(STRONG_WORDS) + tuple(word + "s" for word in STRONG_WORDS)
+_SHORT = frozenset(SHORT_WORDS)
+_PHRASES = frozenset(PHRASES)
+
+# A last word that speaks about a secret and does not hold it.
+_ABOUT = frozenset(
+    """
+    count counts limit limits type types length len size sizes budget usage used remaining rate ratio cost costs price
+    expiry expires expired expiration ttl age url urls uri uris endpoint endpoints policy policies required optional
+    enabled disabled valid invalid status state version versions scope scopes format field fields hint algorithm alg
+    method methods kind category path paths file files filename provider strategy mode index id ids per window in at on
+    prompt reset rotation rotated ref refs reference arn label title description desc error errors reason message rule
+    rules strength manager store env variable var variables param parameter position offset start end min max total
+    sum avg mean details detail stdin stats statistics metrics source name names present exists set configured loss
+    logprobs probability embedding embeddings bias server host port issuer audience created updated modified date time
+    timestamp years seconds minutes hours days ms us consent banner domain samesite secure display changed attempts
+    attempt retries failures last placeholder supported family bucket santa
+    """.split()
+)
+_HARMLESS_BEFORE_TOKEN = frozenset(
+    """
+    page next continuation pagination cursor stop eos bos pad unk special cls sep mask input output prompt completion
+    max min total cached reasoning per first
+    """.split()
+)
+_HARMLESS_BEFORE_PASS = frozenset(
+    "first second third last multi single two by low high band pre post boarding dry all season forward backward".split()
+)
+_IP_NAMES = frozenset(
+    "clientip remoteip userip sourceip srcip peerip visitorip customerip callerip loginip realip ipaddress ipaddr "
+    "remoteaddr clientaddr remoteaddress clientaddress peeraddr peeraddress xforwardedfor xrealip cfconnectingip "
+    "trueclientip forwardedfor lastloginip".split()
+)
+_PHONE_WORDS = frozenset("phone phones mobile telephone tel cellphone msisdn fax phonenumber".split())
+
+
+@functools.lru_cache(maxsize=8192)
+def verdict(name: str) -> Verdict:
+    """Return what `name` says about the value that it names."""
+    if len(name) > LONGEST_NAME:
+        return ""
+    if not name.isascii():
+        name = unicodedata.normalize("NFKC", name)
+    words = [word.lower() for word in _WORD.findall(name)]
+    if not words or words[-1] in _ABOUT:
+        return ""
+    return _secret(words) or _person("".join(words), words[-1])
+
+
+def _secret(words: list[str]) -> Verdict:
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    if last.endswith(("token", "tokens")) and before in _HARMLESS_BEFORE_TOKEN:
+        return "tokens" if last == "tokens" else ""
+    if last == "tokens":
+        return "tokens"
+    if any(word in _SHORT or word.endswith(_STRONG_ENDINGS) for word in words):
+        return "secret"
+    if any(pair in _PHRASES for pair in zip(words, words[1:], strict=False)):
+        return "secret"
+    if last in ("cookie", "cookies"):
+        return "cookie"
+    if (last == "pass" and before not in _HARMLESS_BEFORE_PASS) or last in ("auth", "auths"):
+        return "text"
+    return ""
+
+
+def _person(joined: str, last: str) -> Verdict:
+    if joined in _IP_NAMES:
+        return "ip"
+    return "phone" if last in _PHONE_WORDS else ""
