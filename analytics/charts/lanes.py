@@ -1,0 +1,167 @@
+"""Charts that are tables: one row a lane, its bar drawn in a cell, so that no twin is needed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from analytics import buckets
+from analytics.charts import markup
+from operations import display
+
+DEPTH_MAX = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Bar:
+    """One row of a bar table: how long it is, and what it says."""
+
+    label: str
+    value: float
+    words: str
+    href: str = ""
+    note: str = ""
+    tone: str = "plain"
+    is_thin: bool = False
+
+
+def bars(
+    *, label: str, heading: str, value_heading: str, rows: Sequence[Bar], largest: float = 0
+) -> markup.Chart:
+    """Draw a table of bars, scaled to the largest (or to `largest`: 1 for shares)."""
+    top = largest or max((row.value for row in rows), default=0) or 1
+    body = []
+    for row in rows:
+        name = markup.words(row.label)
+        if row.href:
+            name = f'<a href="{markup.link(row.href)}">{name}</a>'
+        tone = "quiet" if row.is_thin else markup.words(row.tone)
+        thin = " thin" if row.is_thin else ""
+        note = f'<span class="small faint">{markup.words(row.note)}</span>' if row.note else ""
+        width = markup.at(min(1.0, row.value / top))
+        body.append(
+            f'<tr><th scope="row"><span class="clip">{name}</span></th><td class="bar-cell">'
+            '<svg height="10" aria-hidden="true" focusable="false">'
+            '<rect class="fill-track" width="100%" height="10" rx="2"/>'
+            f'<rect class="fill-{tone}" width="{width}" height="10" rx="2"/></svg></td>'
+            f'<td class="num{thin}">{markup.words(row.words)} {note}</td></tr>'
+        )
+    return markup.Chart(
+        f'<div class="table-region" role="region" tabindex="0" aria-label="{markup.words(label)}"><table class="table bars">'
+        f'<caption class="sr-only">{markup.words(label)}</caption><thead><tr><th scope="col">{markup.words(heading)}</th>'
+        f'<th scope="col" class="bar-cell"><span class="sr-only">Bar</span></th>'
+        f'<th scope="col" class="num">{markup.words(value_heading)}</th></tr></thead>'
+        f"<tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Lane:
+    """One tool call in a waterfall; without `ended_us` it is still running; `answered_us` is a late answer."""
+
+    label: str
+    ending: display.Ending
+    started_us: int
+    ended_us: int | None = None
+    answered_us: int | None = None
+    href: str = ""
+    turn: str = ""
+    depth: int = 0
+    notes: tuple[str, ...] = ()
+    is_current: bool = False
+
+
+def waterfall(*, label: str, rows: Sequence[Lane], now_us: int) -> markup.Chart:
+    """Draw calls along one time axis, headed by turn, with running ends open and late answers ticked."""
+    stretch = _stretch(rows, now_us)
+    ticks = _offset_ticks(stretch)
+    grid = "".join(
+        f'<line class="gridline" x1="{markup.at(place)}" x2="{markup.at(place)}" y1="0" y2="20"/>'
+        for place, _ in ticks
+    )
+    body, turn = [], ""
+    for row in rows:
+        if row.turn and row.turn != turn:
+            turn = row.turn
+            body.append(
+                f'<tr class="turn"><th scope="colgroup" colspan="4">Turn {markup.words(turn)}</th></tr>'
+            )
+        body.append(_lane(row, stretch, grid, now_us))
+    axis = "".join(
+        f'<text x="{markup.at(place)}" y="12" text-anchor="{_anchor(place)}">{words}</text>'
+        for place, words in ticks
+    )
+    return markup.Chart(
+        f'<div class="table-region" role="region" tabindex="0" aria-label="{markup.words(label)}">'
+        f'<table class="table waterfall"><caption class="sr-only">{markup.words(label)}</caption><thead><tr>'
+        '<th scope="col">Tool call</th><th scope="col">Ending</th>'
+        f'<th scope="col" class="bar-cell"><span class="sr-only">Time since the first call</span>'
+        f'<svg height="16" aria-hidden="true" focusable="false">{axis}</svg></th>'
+        f'<th scope="col" class="num">Took</th></tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+    )
+
+
+def _lane(row: Lane, stretch: buckets.Range, grid: str, now_us: int) -> str:
+    name = markup.words(row.label)
+    if row.href:
+        here = ' aria-current="true"' if row.is_current else ""
+        name = f'<a href="{markup.link(row.href)}" data-row{here}>{name}</a>'
+    notes = "".join(f'<span class="badge plain warn">{markup.words(note)}</span>' for note in row.notes)
+    depth = f" depth-{min(row.depth, DEPTH_MAX)}" if row.depth else ""
+    ended = now_us if row.ended_us is None else row.ended_us
+    took = "running" if row.ended_us is None else display.duration(ended - row.started_us)
+    offset = display.duration(max(0, row.started_us - stretch.from_us))
+    title = markup.lines(f"{row.label}: {row.ending.words}", f"starts {offset} in, took {took}")
+    current = ' class="current"' if row.is_current else ""
+    detail = f' <span class="detail">{markup.words(row.ending.detail)}</span>' if row.ending.detail else ""
+    return (
+        f"<tr{current}>"
+        f'<th scope="row"><span class="name{depth}">{name}{notes}</span></th>'
+        f'<td class="nowrap"><span class="badge plain {row.ending.key}">{row.ending.word}{detail}</span></td>'
+        f'<td class="bar-cell"><svg height="20" aria-hidden="true" focusable="false">{grid}{_lane_bar(row, stretch, ended)}'
+        f"<title>{title}</title></svg></td>"
+        f'<td class="num">{took}</td></tr>'
+    )
+
+
+def _lane_bar(row: Lane, stretch: buckets.Range, ended_us: int) -> str:
+    start, end = _place(row.started_us, stretch), _place(ended_us, stretch)
+    # A call shorter than a pixel still shows: the stroke of its own colour is drawn beside its width.
+    width = max(0.004, end - start)
+    start = min(start, 1 - width)
+    parts = [
+        f'<rect class="fill-{row.ending.key}" x="{markup.at(start)}" y="5" width="{markup.at(width)}" height="10" rx="2"/>'
+    ]
+    if row.ended_us is None:
+        x = markup.at(end)
+        parts.append(f'<line class="open-end" x1="{x}" x2="{x}" y1="2" y2="18"/>')
+    if row.answered_us is not None:
+        x, from_x = markup.at(_place(row.answered_us, stretch)), markup.at(end)
+        parts.append(f'<line class="connector" x1="{from_x}" x2="{x}" y1="10" y2="10"/>')
+        parts.append(f'<circle class="late-mark" cx="{x}" cy="10" r="3.5"/>')
+    return "".join(parts)
+
+
+def _stretch(rows: Sequence[Lane], now_us: int) -> buckets.Range:
+    if not rows:
+        return buckets.Range(from_us=now_us - 1, to_us=now_us)
+    first = min(row.started_us for row in rows)
+    last = max(max(now_us if row.ended_us is None else row.ended_us, row.answered_us or 0) for row in rows)
+    return buckets.Range(from_us=first, to_us=max(first + 1, last))
+
+
+def _place(at_us: int, stretch: buckets.Range) -> float:
+    return min(1.0, max(0.0, (at_us - stretch.from_us) / stretch.span_us))
+
+
+def _offset_ticks(stretch: buckets.Range) -> list[tuple[float, str]]:
+    ticks = buckets.value_ticks(stretch.span_us, most=5)
+    return [
+        (tick / stretch.span_us, display.duration(tick) if tick else "0")
+        for tick in ticks
+        if tick <= stretch.span_us
+    ]
+
+
+def _anchor(place: float) -> str:
+    return "start" if place < 0.03 else "end" if place > 0.94 else "middle"

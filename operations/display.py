@@ -1,0 +1,333 @@
+"""Facts as words for people: numbers, times and endings. Pure: takes values, returns values, never markup."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+
+from operations import marks
+
+#: Below this many, a rate says more about chance than about the tool.
+SAMPLE_MIN = 20
+
+ABSENT = "–"
+NARROW_SPACE = "\u202f"
+
+MILLISECOND = 1_000
+SECOND = 1_000_000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+
+# --- Numbers ------------------------------------------------------------------------------------------------
+
+
+def duration(microseconds: int | None) -> str:
+    """Say a span in the two units that matter: `850 µs`, `12.4 ms`, `1.24 s`, `2 m 03 s`, `3 d 4 h`."""
+    if microseconds is None:
+        return ABSENT
+    if microseconds < 0:
+        return f"−{duration(-microseconds)}"
+    # 999.6 ms must read 1.00 s: each unit ends where its rounding would show the next one.
+    if microseconds < MILLISECOND:
+        return f"{microseconds} µs"
+    if microseconds < 999.5 * MILLISECOND:
+        return f"{_three_digits(microseconds / MILLISECOND)} ms"
+    if microseconds < 59.95 * SECOND:
+        return f"{_three_digits(microseconds / SECOND)} s"
+    seconds = (microseconds + SECOND // 2) // SECOND
+    if seconds < 3600:
+        return f"{seconds // 60} m {seconds % 60:02d} s"
+    minutes = seconds // 60
+    if minutes < 24 * 60:
+        return f"{minutes // 60} h {minutes % 60:02d} m"
+    hours = minutes // 60
+    return f"{hours // 24} d {hours % 24} h"
+
+
+def lateness(microseconds: int | None) -> str:
+    """Say how an answer stood to the verdict: `1.20 s late`, or answered in time and delivered too late."""
+    if microseconds is None:
+        return ABSENT
+    if microseconds < 0:
+        return f"{duration(-microseconds)} in time, delivered late"
+    return f"{duration(microseconds)} late"
+
+
+def size(octets: int | None) -> str:
+    """Say a size in decimal units: `512 B`, `1.44 kB`, `23.1 MB`."""
+    if octets is None:
+        return ABSENT
+    if octets < 1000:
+        return f"{octets} B"
+    amount = float(octets)
+    for unit in ("kB", "MB", "GB", "TB"):
+        amount /= 1000
+        if amount < 999.5:
+            return f"{_three_digits(amount)} {unit}"
+    return f"{_three_digits(amount / 1000)} PB"
+
+
+def count(number: int | None) -> str:
+    """Write a whole number with separators: `1,204,331`."""
+    return ABSENT if number is None else f"{number:,}"
+
+
+def short_count(number: int | None) -> str:
+    """Write a number in at most five characters: `842`, `12.3k`, `1.20M`."""
+    if number is None:
+        return ABSENT
+    if abs(number) < 10_000:
+        return f"{number:,}"
+    amount = float(number)
+    for unit in ("k", "M", "B"):
+        amount /= 1000
+        if abs(amount) < 999.5:
+            return f"{_three_digits(amount)}{unit}"
+    return f"{_three_digits(amount / 1000)}T"
+
+
+@dataclasses.dataclass(frozen=True)
+class Share:
+    """A part of a whole, with the sample it rests on."""
+
+    part: int
+    whole: int
+
+    @property
+    def is_known(self) -> bool:
+        """A share of nothing is not zero: it is unknown."""
+        return self.whole > 0
+
+    @property
+    def is_thin(self) -> bool:
+        """The sample is too small for the rate to be trusted."""
+        return self.whole < SAMPLE_MIN
+
+    @property
+    def fraction(self) -> float:
+        """The share from 0 to 1; zero when unknown."""
+        return self.part / self.whole if self.whole else 0.0
+
+    @property
+    def percent(self) -> str:
+        """The rate in words: never a rounded 0 % or 100 % that is not one."""
+        return percent(self.part, self.whole)
+
+    @property
+    def sample(self) -> str:
+        """The counts behind the rate: `31 of 1,204`."""
+        return f"{count(self.part)} of {count(self.whole)}"
+
+
+def share(part: int, whole: int) -> Share:
+    """Return `part` of `whole` as a share."""
+    return Share(part=part, whole=whole)
+
+
+def percent(part: int, whole: int) -> str:
+    """Write a rate with its unit: `2.6 %`; `<0.1 %` and `>99.9 %` rather than a false 0 or 100."""
+    if whole <= 0:
+        return ABSENT
+    rate = 100 * part / whole
+    if 0 < rate < 0.1:
+        return f"<0.1{NARROW_SPACE}%"
+    if 99.9 < rate < 100:
+        return f">99.9{NARROW_SPACE}%"
+    shown = f"{rate:.0f}" if rate in {0, 100} else f"{rate:.1f}"
+    return f"{shown}{NARROW_SPACE}%"
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """How a number moved against the same span just before."""
+
+    direction: str
+    words: str
+
+
+def change(now: int, before: int) -> Change:
+    """Compare two counts: `+12 %`, `×3.4`, `new`, `same`; direction is up, down or same."""
+    if now == before:
+        return Change(direction="same", words="same")
+    direction = "up" if now > before else "down"
+    if before == 0:
+        return Change(direction=direction, words="new")
+    ratio = now / before
+    if ratio >= 3:
+        return Change(direction=direction, words=f"×{ratio:.1f}" if ratio < 100 else f"×{ratio:,.0f}")
+    moved = round(abs(ratio - 1) * 100)
+    sign = "+" if direction == "up" else "−"
+    return Change(
+        direction=direction, words=f"{sign}{moved}{NARROW_SPACE}%" if moved else f"{sign}<1{NARROW_SPACE}%"
+    )
+
+
+def change_of_rate(now: Share, before: Share) -> Change:
+    """Compare two rates in percentage points; unknown when either has no sample."""
+    if not now.is_known or not before.is_known:
+        return Change(direction="same", words="no earlier calls" if now.is_known else "no calls")
+    points = 100 * (now.fraction - before.fraction)
+    if abs(points) < 0.05:
+        return Change(direction="same", words="same")
+    sign = "+" if points > 0 else "−"
+    return Change(direction="up" if points > 0 else "down", words=f"{sign}{abs(points):.1f} pp")
+
+
+def _three_digits(amount: float) -> str:
+    if amount < 9.995:
+        return f"{amount:.2f}"
+    return f"{amount:.1f}" if amount < 99.95 else f"{amount:.0f}"
+
+
+# --- Times --------------------------------------------------------------------------------------------------
+
+
+def moment(at_us: int) -> datetime.datetime:
+    """Return Unix microseconds as an aware time, exactly."""
+    seconds, micros = divmod(at_us, SECOND)
+    return datetime.datetime.fromtimestamp(seconds, tz=datetime.UTC).replace(microsecond=micros)
+
+
+def microseconds(at: datetime.datetime) -> int:
+    """Return an aware time as Unix microseconds, exactly."""
+    return (at - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)) // datetime.timedelta(microseconds=1)
+
+
+def iso(at_us: int) -> str:
+    """Write a time for programs and links: `2026-03-01T09:30:00Z`, with a fraction only when there is one."""
+    at = moment(at_us)
+    text = at.strftime("%Y-%m-%dT%H:%M:%S")
+    fraction = f".{at.microsecond:06d}".rstrip("0").rstrip(".")
+    return f"{text}{fraction}Z"
+
+
+def full(at_us: int) -> str:
+    """Write a time in full: `2026-03-01 09:30:00.123 UTC`."""
+    at = moment(at_us)
+    return f"{at:%Y-%m-%d %H:%M:%S}.{at.microsecond // 1000:03d} UTC"
+
+
+def clock(at_us: int) -> str:
+    """Write a time for a dense list: `1 Mar 09:30:00`."""
+    at = moment(at_us)
+    return f"{at.day} {at:%b %H:%M:%S}"
+
+
+def ago(at_us: int, now_us: int) -> str:
+    """Say how long ago: `just now`, `12 s ago`, `5 m ago`, `3 h ago`, `2 d ago`; the future reads `in 5 m`."""
+    passed = now_us - at_us
+    if abs(passed) < SECOND:
+        return "just now"
+    for unit, name in ((DAY, "d"), (HOUR, "h"), (MINUTE, "m"), (SECOND, "s")):
+        if abs(passed) >= unit:
+            amount = abs(passed) // unit
+            return f"{amount} {name} ago" if passed > 0 else f"in {amount} {name}"
+    raise AssertionError("a second or more has a unit")
+
+
+# --- Endings ------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Ending:
+    """How a tool call went: the word, its shape and its colour's name."""
+
+    key: str
+    word: str
+    icon: str
+    detail: str = ""
+
+    @property
+    def words(self) -> str:
+        """Word and detail in one line: `Failed: quota_exceeded`."""
+        return f"{self.word}: {self.detail}" if self.detail else self.word
+
+
+#: In the order in which charts stack them, from the baseline up.
+ENDINGS: dict[str, Ending] = {
+    ending.key: ending
+    for ending in (
+        Ending("success", "Success", "check"),
+        Ending("failed", "Failed", "x"),
+        Ending("exception", "Exception", "zap"),
+        Ending("never_ran", "Never ran", "circle-slash"),
+        Ending("timed_out", "Timed out", "alarm-clock-off"),
+        Ending("denied", "Denied", "shield-x"),
+        Ending("cancelled", "Cancelled", "circle-minus"),
+        Ending("running", "Running", "loader"),
+        Ending("awaiting_approval", "Awaiting approval", "hourglass"),
+    )
+}
+
+_OF_STATUS = {"runtime_error": "exception", "contract_error": "never_ran"}
+_KINDS = {
+    "invalid_arguments": "bad arguments",
+    "unknown_tool": "unknown tool",
+    "unsupported_protocol": "unsupported protocol",
+}
+
+
+def ending_key(status: str, outcome: str | None = None) -> str:
+    """Return which ending a status and an outcome make: a failure is never a green `done`."""
+    if status == "done":
+        return "failed" if outcome == "failure" else "success"
+    return _OF_STATUS.get(status, status)
+
+
+def ending(
+    status: str, outcome: str | None = None, code: str | None = None, kind: str | None = None
+) -> Ending:
+    """Return the ending on screen: `Failed: quota`, `Exception: upstream_down`, `Never ran: bad arguments`."""
+    base = ENDINGS[ending_key(status, outcome)]
+    if base.key == "never_ran":
+        return dataclasses.replace(base, detail=_KINDS.get(kind or "", code or ""))
+    if base.key in {"failed", "exception", "denied", "timed_out", "cancelled"} and code:
+        return dataclasses.replace(base, detail=code)
+    return base
+
+
+@dataclasses.dataclass(frozen=True)
+class MarkWord:
+    """A mark on screen."""
+
+    name: str
+    word: str
+    tone: str
+
+
+_MARK_WORDS: dict[marks.Mark, tuple[str, str]] = {
+    marks.Mark.UNFINISHED: ("Unfinished", "warn"),
+    marks.Mark.STALE_REVISION: ("Stale revision", "warn"),
+    marks.Mark.LATE_ANSWER: ("Late answer", "warn"),
+    marks.Mark.PHANTOM_FAILURE: ("Told “failed”, but it happened", "bad"),
+    marks.Mark.ALTERED_IN_TRANSIT: ("Altered in transit", "warn"),
+    marks.Mark.UNVERIFIED_SUCCESS: ("Unverified", "plain"),
+    marks.Mark.UNBOUNDED_OUTPUT: ("Output over its bound", "warn"),
+    marks.Mark.UNSAFE_ERROR_TOLD: ("Unsafe error told", "bad"),
+    marks.Mark.OVER_BUDGET: ("Over budget", "warn"),
+    marks.Mark.CONTRADICTED: ("Contradicted", "bad"),
+    marks.Mark.ID_REUSED: ("Id reused", "warn"),
+    marks.Mark.CLOCK_AHEAD: ("Clock ahead", "plain"),
+}
+
+#: Every signal by its name, in words; those that an ending already says have no badge.
+SIGNAL_WORDS: dict[str, str] = {
+    "contract_error": "Never ran",
+    "unknown_tool": "Unknown tool",
+    "structured_failure": "Failed",
+    "runtime_error": "Exception",
+    "timed_out": "Timed out",
+    **{str(mark.name).lower(): word for mark, (word, _) in _MARK_WORDS.items()},
+}
+
+
+def mark_words(bits: int) -> tuple[MarkWord, ...]:
+    """Return the marks of a call that its ending does not already say, the gravest first."""
+    found = [
+        MarkWord(name=str(mark.name).lower(), word=word, tone=tone)
+        for mark, (word, tone) in _MARK_WORDS.items()
+        if bits & mark and not (mark is marks.Mark.LATE_ANSWER and bits & marks.Mark.PHANTOM_FAILURE)
+    ]
+    return tuple(sorted(found, key=lambda mark: ("bad", "warn", "plain").index(mark.tone)))
