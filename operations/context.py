@@ -17,27 +17,28 @@ from operations.models import projects
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NavItem:
-    """One link of the navigation."""
+    """One link of the navigation; `key` follows `g` on the keyboard, `apart` begins a group."""
 
-    key: str
     label: str
     url: str
     icon: str
     current: bool
+    key: str = ""
+    apart: bool = False
 
 
-# key, label, path inside the project, icon. The longest path that the page's begins with is the current one.
+# Label, path inside the project, icon, key, apart. The longest path that a page's begins with is current.
 NAV = (
-    ("overview", "Overview", "", "layout-dashboard"),
-    ("operations", "Tool calls", "operations", "list"),
-    ("connect", "Connect", "connect", "plug"),
-    ("ingest", "Ingest health", "settings/ingest", "activity"),
-    ("settings", "Settings", "settings", "settings"),
+    ("Overview", "", "layout-dashboard", "h", False),
+    ("Tool calls", "operations", "list", "o", False),
+    ("Connect", "connect", "plug", "c", False),
+    ("Ingest health", "settings/ingest", "activity", "i", True),
+    ("Settings", "settings", "settings", "s", False),
 )
 SETTINGS_NAV = (
-    ("project", "Project", "settings", "settings"),
-    ("members", "Members", "settings/members", "users"),
-    ("keys", "Ingest keys", "settings/keys", "key-round"),
+    ("Project", "settings", "settings", "", False),
+    ("Members", "settings/members", "users", "", False),
+    ("Ingest keys", "settings/keys", "key-round", "", False),
 )
 # One call and one session are read under the list that leads to them.
 _UNDER = {"operation": "operations", "session": "operations"}
@@ -73,14 +74,15 @@ def _slug_of(request: http.HttpRequest) -> str:
 
 
 def _links(
-    request: http.HttpRequest, items: tuple[tuple[str, str, str, str], ...], slug: str
+    request: http.HttpRequest, items: tuple[tuple[str, str, str, str, bool], ...], slug: str
 ) -> list[NavItem]:
     inside = request.path.removeprefix(f"/p/{slug}/")
-    first = inside.split("/")[0]
-    inside = _UNDER.get(first, inside)
-    within = [path for _, _, path, _ in items if path and (inside == path or inside.startswith(f"{path}/"))]
-    current = max(within, key=len, default="" if not inside else None)
+    inside = _UNDER.get(inside.split("/")[0], inside)
+    within = [path for _, path, *_ in items if path and (inside == path or inside.startswith(f"{path}/"))]
+    current = max(within, key=len) if within else inside
     return [
-        NavItem(key=key, label=label, url=f"/p/{slug}/{path}", icon=icon, current=path == current)
-        for key, label, path, icon in items
+        NavItem(
+            label=label, url=f"/p/{slug}/{path}", icon=icon, current=path == current, key=key, apart=apart
+        )
+        for label, path, icon, key, apart in items
     ]

@@ -73,10 +73,10 @@ def delete(project: projects.Project) -> None:
 
 
 def purge() -> bool:
-    """Remove rows of deleted projects for one bounded step; tells whether more are left. Safe to run twice."""
+    """Remove rows of deleted projects for one bounded step; tells whether more are left. Safe twice."""
     until = time.monotonic() + PURGE_STEP_S
     for project_id in projects.Project.objects.filter(deleted_at__isnull=False).values_list("pk", flat=True):
-        for table in _tenant_tables():
+        for table in tenant_tables():
             while _purge_some(table, project_id):
                 if time.monotonic() > until:
                     return True
@@ -84,7 +84,8 @@ def purge() -> bool:
     return False
 
 
-def _tenant_tables() -> list[str]:
+def tenant_tables() -> list[str]:
+    """List the tables that `purge` empties."""
     with connection.cursor() as cursor:
         cursor.execute(TENANT_TABLES_SQL, [[model._meta.db_table for model in _GO_WITH_THE_PROJECT]])
         return [row[0] for row in cursor.fetchall()]
