@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import struct
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
 import psycopg
 from psycopg import adapt as psycopg_adapt
 from psycopg import pq
 
-from operations import facts
+from operations import facts, moments
 
 COLUMNS: tuple[tuple[str, str], ...] = (
     ("project_id", "bigint"),
@@ -23,6 +24,7 @@ COLUMNS: tuple[tuple[str, str], ...] = (
 # PostgreSQL counts microseconds from 2000-01-01.
 _EPOCH_US = 946_684_800_000_000
 _pack = struct.Struct(">q").pack
+_encode = msgspec.json.Encoder().encode
 
 CREATE_STAGING = f"""
 CREATE TEMP TABLE IF NOT EXISTS staging ({", ".join(f"{name} {kind}" for name, kind in COLUMNS)})
@@ -52,10 +54,27 @@ def stage(cursor: psycopg.Cursor[Any], rows: Sequence[tuple[Any, ...]]) -> None:
     copy(cursor, COPY_TO_STAGING, _TYPES, rows)
 
 
+def as_json(rows: Sequence[tuple[Any, ...]]) -> str:
+    """Return `rows` as one JSON parameter for `jsonb_to_recordset`, leaving out what is not told."""
+    return _encode([dict(_cells(row)) for row in rows]).decode()
+
+
+def _cells(row: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
+    for (name, kind), value in zip(COLUMNS, row, strict=True):
+        if value is None:
+            continue
+        if kind == "timestamptz":
+            value = moments.to_datetime(value)
+        elif kind == "bytea":
+            value = "\\x" + value.hex()
+        yield name, value
+
+
 def copy(
     cursor: psycopg.Cursor[Any], statement: str, types: Sequence[str], rows: Sequence[tuple[Any, ...]]
 ) -> None:
     """Run a binary COPY of `rows`."""
+    cursor.adapters.register_dumper(None, _MomentDumper)
     with cursor.copy(statement) as copying:
         copying.set_types(types)
         write = copying.write_row

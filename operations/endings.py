@@ -144,7 +144,9 @@ def _tell_answer(
 
 
 _ANSWER_BLOCK = tuple(
-    fact.name for fact in facts.FACTS if fact.join == "answer" and fact.name not in {"answer_rank", "answered_at"}
+    fact.name
+    for fact in facts.FACTS
+    if fact.join == "answer" and fact.name not in {"answer_rank", "answered_at"}
 )
 
 
@@ -196,7 +198,8 @@ def payload(
     elif part.compact != wire.ABSENT:
         if len(part.compact) > limits.COMPACT_BYTES_MAX:
             raise rejections.TooLong(
-                f"/{kind}/compact is longer than {limits.COMPACT_BYTES_MAX} bytes.", pointer=f"/{kind}/compact"
+                f"/{kind}/compact is longer than {limits.COMPACT_BYTES_MAX} bytes.",
+                pointer=f"/{kind}/compact",
             )
         excerpt = keep(kind, bytes(part.compact), f"/{kind}/compact", bool(part.truncated))
     keyed = keyed_digest(key, digest, f"/{kind}/digest") if digest is not None else None

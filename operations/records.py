@@ -82,7 +82,9 @@ def tell(
         clock_is_ahead=times.greatest > now_us + limits.CLOCK_TOLERANCE_US,
         **told,  # type: ignore[arg-type]
     )
-    endings.tell(known, record, times=times, key=sender.digest_key, keep=_keeper(sender, excerpts), inferred=inferred)
+    endings.tell(
+        known, record, times=times, key=sender.digest_key, keep=_keeper(sender, excerpts), inferred=inferred
+    )
     told_at = times.first if times.first is not None else now_us
     return Told(known, tuple(excerpts), _firsts(known), told_at)
 
@@ -156,7 +158,9 @@ def _describe(
     keep = _keeper(sender, excerpts)
     if record.input is not None:
         digest, size, excerpt = endings.payload(record.input, key=key, kind="input", keep=keep)
-        told.update(input_digest=digest, input_bytes=size, input_excerpt=excerpt, altered=record.input.altered)
+        told.update(
+            input_digest=digest, input_bytes=size, input_excerpt=excerpt, altered=record.input.altered
+        )
         if record.input.sent_digest is not None:
             told["sent_digest"] = endings.keyed_digest(key, record.input.sent_digest, "/input/sent_digest")
     if record.attributes:

@@ -91,7 +91,7 @@ class Stored(NamedTuple):
     is_new: bool
 
 
-def upsert(*, project_id: int, received_at: datetime.datetime, batch: Sequence[Placed]) -> list[Stored]:
+def upsert(*, project_id: int, received_at_us: int, batch: Sequence[Placed]) -> list[Stored]:
     """Merge `batch`, one entry for each identity, into `operation` and count it; returns what changed.
 
     Runs inside the caller's transaction. Rows are locked in the order of their identity, so that two batches
@@ -99,16 +99,14 @@ def upsert(*, project_id: int, received_at: datetime.datetime, batch: Sequence[P
     """
     assert connection.in_atomic_block
     rows = [
-        (project_id, placed.day, received_at, *structs.astuple(placed.facts))
+        (project_id, placed.day, received_at_us, *structs.astuple(placed.facts))
         for placed in sorted(batch, key=lambda placed: (placed.facts.operation_id, placed.facts.attempt))
     ]
     raw = cast("psycopg.Connection[Any]", connection.connection)
     raw.prepare_threshold = 5
     with raw.cursor() as cursor:
-        copying.adapt(cursor)
         if len(rows) <= DIRECT_MAX:
-            values = [value for row in rows for value in row]
-            cursor.execute(direct_statement(len(rows)), values, prepare=True)
+            cursor.execute(direct_statement(), [copying.as_json(rows)], prepare=True)
         else:
             copying.stage(cursor, rows)
             cursor.execute(staged_statement(), prepare=True)
@@ -122,17 +120,18 @@ def staged_statement() -> str:
 
 
 @functools.cache
-def direct_statement(count: int) -> str:
-    """Return the statement that merges `count` rows given as parameters."""
-    row = ", ".join(f"%b::{kind.split()[0]}" for _, kind in copying.COLUMNS)
+def direct_statement() -> str:
+    """Return the statement that merges the rows given as one JSON parameter, sorted already."""
     names = ", ".join(name for name, _ in copying.COLUMNS)
-    rows = ", ".join([f"({row})"] * count)
-    return _statement(f"SELECT * FROM (VALUES {rows}) AS given ({names})")
+    columns = ", ".join(f"{name} {kind}" for name, kind in copying.COLUMNS)
+    return _statement(f"SELECT {names} FROM jsonb_to_recordset(%s::jsonb) AS given ({columns})")
 
 
 def _statement(source: str) -> str:
     names = ", ".join(name for name, _ in copying.COLUMNS)
-    sets = ",\n        ".join(f"{fact.name} = {_joined(fact)}" for fact in facts.FACTS if fact.join != "identity")
+    sets = ",\n        ".join(
+        f"{fact.name} = {_joined(fact)}" for fact in facts.FACTS if fact.join != "identity"
+    )
     return f"""
 WITH stored AS (
     INSERT INTO operation AS known ({names})
@@ -184,3 +183,23 @@ def _changes() -> str:
             f"(excluded.{fact.name} IS NOT NULL AND ({_joined(fact)}) IS DISTINCT FROM known.{fact.name})"
         )
     return "\n        OR ".join(conditions)
+
+
+# Primary key of operation.
+_KNOWN = f"""
+SELECT {", ".join(f"opsconsole_us(o.{f.name})" if f.sql == "timestamptz" else f"o.{f.name}" for f in facts.FACTS)}
+FROM unnest(%s::text[], %s::smallint[], %s::date[]) AS wanted (operation_id, attempt, day)
+JOIN operation AS o ON o.project_id = %s AND o.operation_id = wanted.operation_id AND o.attempt = wanted.attempt
+    AND o.day = wanted.day
+"""
+
+
+def known(*, project_id: int, batch: Sequence[Placed]) -> dict[tuple[str, int], facts.Facts]:
+    """Return the stored facts of the operations in `batch`."""
+    columns = list(
+        zip(*((placed.facts.operation_id, placed.facts.attempt, placed.day) for placed in batch), strict=True)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(_KNOWN, [*map(list, columns), project_id])
+        found = [facts.Facts(**dict(zip(facts.NAMES, row, strict=True))) for row in cursor.fetchall()]
+    return {(row.operation_id, row.attempt): row for row in found}

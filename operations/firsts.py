@@ -1,0 +1,75 @@
+"""The first time each value was told, and the code book's rows, which appear by themselves.
+
+Both are taken from single records and not from merged rows, so that no order of delivery can change them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.db import connection
+
+from operations import moments, records
+
+REMEMBERED_MAX = 50_000
+
+# The row is locked only when it has to change: writers of known values never wait for each other.
+_NOTE = """
+INSERT INTO first_seen (project_id, dimension, value, seen_at)
+SELECT %s, told.dimension, told.value, told.seen_at
+FROM unnest(%s::text[], %s::text[], %s::timestamptz[]) AS told (dimension, value, seen_at)
+WHERE NOT EXISTS (
+    SELECT FROM first_seen AS known WHERE known.project_id = %s AND known.dimension = told.dimension
+        AND known.value = told.value AND known.seen_at <= told.seen_at
+)
+ORDER BY told.dimension, told.value
+ON CONFLICT (project_id, dimension, value) DO UPDATE SET seen_at = excluded.seen_at
+WHERE excluded.seen_at < first_seen.seen_at
+"""
+_NOTE_CODES = """
+INSERT INTO code_entry (project_id, code)
+SELECT %s, told.code FROM unnest(%s::text[]) AS told (code)
+WHERE NOT EXISTS (
+    SELECT FROM code_entry AS known WHERE known.project_id = %s AND known.code = told.code
+)
+ORDER BY told.code
+ON CONFLICT DO NOTHING
+"""
+
+# (project, dimension, value) -> the least time this process has committed. Only saves asking; may be lost.
+_remembered: dict[tuple[int, str, str], int] = {}
+
+
+def note(project_id: int, told: Sequence[records.Told]) -> None:
+    """Write what is told for the first time, or earlier than known, in the caller's transaction."""
+    least = {
+        value: at for value, at in _least(told).items() if _remembered.get((project_id, *value), at + 1) > at
+    }
+    if not least:
+        return
+    dimensions, values = [name for name, _ in least], [value for _, value in least]
+    times = [moments.to_datetime(at) for at in least.values()]
+    codes = [value for dimension, value in least if dimension == "code"]
+    with connection.cursor() as cursor:
+        cursor.execute(_NOTE, [project_id, dimensions, values, times, project_id])
+        if codes:
+            cursor.execute(_NOTE_CODES, [project_id, codes, project_id])
+
+
+def remember(project_id: int, told: Iterable[records.Told]) -> None:
+    """Remember, after the commit, what need not be asked again."""
+    if len(_remembered) > REMEMBERED_MAX:
+        _remembered.clear()
+    for value, at in _least(told).items():
+        key = (project_id, *value)
+        _remembered[key] = min(at, _remembered.get(key, at))
+
+
+def _least(told: Iterable[records.Told]) -> dict[tuple[str, str], int]:
+    least: dict[tuple[str, str], int] = {}
+    for record in told:
+        for value in record.firsts:
+            known = least.get(value)
+            if known is None or record.told_at < known:
+                least[value] = record.told_at
+    return least

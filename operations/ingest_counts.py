@@ -1,0 +1,90 @@
+"""What ingest answered, per minute and reason, and how far the senders' clocks are from ours. Sums only."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from django.db import connection
+
+from operations import access, facts, moments
+
+_COUNT = """
+INSERT INTO ingest_count (project_id, bucket, key_id, result, reason, records)
+SELECT %s, date_bin('1 minute', %s, 'epoch'), %s, told.result, told.reason, told.records
+FROM unnest(%s::text[], %s::text[], %s::bigint[]) AS told (result, reason, records)
+"""
+_SKEW = """
+INSERT INTO ingest_skew (project_id, bucket, runtime, instance, records, sum_us, least_us, greatest_us)
+SELECT %s, date_bin('1 minute', %s, 'epoch'), told.runtime, told.instance, told.records, told.sum_us, told.least_us,
+    told.greatest_us
+FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
+    AS told (runtime, instance, records, sum_us, least_us, greatest_us)
+"""
+
+
+class Skew(NamedTuple):
+    """Told time minus received time of some records of one runtime and instance, in microseconds."""
+
+    runtime: str | None
+    instance: str | None
+    records: int
+    sum_us: int
+    least_us: int
+    greatest_us: int
+
+
+def skews(batch: Iterable[facts.Facts], now: datetime.datetime) -> list[Skew]:
+    """Return the skew of each runtime and instance in `batch`, by the latest time that each record told."""
+    now_us = moments.from_datetime(now)
+    found: dict[tuple[str | None, str | None], Skew] = {}
+    for known in batch:
+        told = [known.started_at, known.verdict_at, known.answer_ended_at, known.answered_at]
+        latest = max((moment for moment in told if moment is not None), default=None)
+        if latest is None:
+            continue
+        key, ahead_us = (known.runtime, known.instance), latest - now_us
+        before = found.get(key)
+        if before is None:
+            found[key] = Skew(*key, 1, ahead_us, ahead_us, ahead_us)
+        else:
+            found[key] = Skew(
+                *key,
+                before.records + 1,
+                before.sum_us + ahead_us,
+                min(before.least_us, ahead_us),
+                max(before.greatest_us, ahead_us),
+            )
+    return list(found.values())
+
+
+def count(
+    *,
+    credential: access.Credential,
+    now: datetime.datetime,
+    results: Mapping[str, int],
+    skews: Iterable[Skew] = (),
+) -> None:
+    """Count results and skews, in the caller's transaction."""
+    _count(credential, now, [(result, None, records) for result, records in results.items()])
+    rows = list(zip(*skews, strict=True))
+    if rows:
+        with connection.cursor() as cursor:
+            cursor.execute(_SKEW, [credential.project_id, now, *map(list, rows)])
+
+
+def count_rejected(*, credential: access.Credential, now: datetime.datetime, reasons: Counter[str]) -> None:
+    """Count refused records by reason."""
+    _count(credential, now, [("rejected", reason, records) for reason, records in reasons.items()])
+
+
+def _count(
+    credential: access.Credential, now: datetime.datetime, rows: list[tuple[str, str | None, int]]
+) -> None:
+    if not rows:
+        return
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNT, [credential.project_id, now, credential.keyid, *columns])
