@@ -231,6 +231,12 @@ class TooManyRequests(Rejection):
 
     http_status = 429
 
+    def __init__(self, detail: str = "", *, retry_after_s: int = 1, quota: str = "") -> None:
+        super().__init__(detail)
+        self.retry_after_s = retry_after_s
+        #: What is left, in the form of the RateLimit header.
+        self.quota = quota
+
 
 class StoreUnavailable(Rejection):
     """The database is away, full or too slow; nothing was stored; try again."""
@@ -273,3 +279,64 @@ class NumberNotExact(Rejection):
 
 class BrokenText(Rejection):
     """A text holds half of a surrogate pair, which is no character."""
+
+
+# --- Questions: filters and time ranges ------------------------------------------------------------------------
+
+
+class BadFilter(Rejection):
+    """The filter is not understood."""
+
+    http_status = 422
+
+    def __init__(self, detail: str = "", *, pointer: str = "", suggestion: str = "") -> None:
+        super().__init__(detail, pointer=pointer)
+        #: The whole filter as it was probably meant; empty when nothing is near.
+        self.suggestion = suggestion
+
+
+# --- The API's doors --------------------------------------------------------------------------------------------
+
+
+class ByteOrderMark(Rejection):
+    """The body begins with a byte order mark; send UTF-8 without one."""
+
+
+class MethodNotAllowed(Rejection):
+    """This address does not answer to this method."""
+
+    http_status = 405
+
+
+class NoSuchAddress(Rejection):
+    """There is nothing at this address; the API is described at /v1/docs."""
+
+    http_status = 404
+
+
+class TooManyAtOnce(TooManyRequests):
+    """This project has as many requests in work as one project may; try again in a second."""
+
+
+class UnknownParameter(Rejection):
+    """The query string has a parameter that this address does not know."""
+
+    http_status = 422
+
+
+class BadCursor(Rejection):
+    """The cursor is not one that this project's API gave."""
+
+    http_status = 422
+
+
+class InternalFault(Rejection):
+    """Something broke on our side, and it was logged; the request itself may be fine."""
+
+    http_status = 500
+
+
+class BodyTooSlow(Rejection):
+    """The body did not arrive in time."""
+
+    http_status = 408
