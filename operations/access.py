@@ -186,9 +186,9 @@ def _refuse_dead(*, is_revoked: bool, is_expired: bool | None) -> None:
 
 def _presented(request: http.HttpRequest) -> str:
     """Read the key from the headers: Bearer, x-api-key, or Basic with the key on either side."""
-    header = request.META.get("HTTP_AUTHORIZATION", "")
+    header = str(request.META.get("HTTP_AUTHORIZATION", ""))
     if not header:
-        return request.META.get("HTTP_X_API_KEY", "").strip() or _refuse_missing()
+        return str(request.META.get("HTTP_X_API_KEY", "")).strip() or _refuse_missing()
     kind, _, rest = header.partition(" ")
     kind, rest = kind.lower(), rest.strip()
     if kind == "bearer" and rest:

@@ -7,7 +7,7 @@ from django import http
 from django.conf import settings
 
 
-class AccountAdapter(adapter.DefaultAccountAdapter):  # type: ignore[misc]
+class AccountAdapter(adapter.DefaultAccountAdapter):
     """Accounts are made by invitation or by command, never by signing up."""
 
     def is_open_for_signup(self, request: http.HttpRequest) -> bool:

@@ -97,4 +97,4 @@ def _purge_some(table: str, project_id: int) -> int:
             sql.SQL(PURGE_SQL).format(table=sql.Identifier(table)),
             {"project_id": project_id, "rows": PURGE_ROWS_AT_ONCE},
         )
-        return cursor.rowcount
+        return int(cursor.rowcount)

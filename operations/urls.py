@@ -5,7 +5,7 @@ from __future__ import annotations
 from allauth.account import views as account
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
-from operations.views import home, invitations, keys, members, project_settings
+from operations.views import home, invitations, keys, members, project_settings, whoami
 
 # /accounts/: the parts of allauth that we use. Changing one's own address is not among them, for an address
 # is what an invitation trusts.
@@ -50,7 +50,9 @@ project_urls: list[URLPattern | URLResolver] = [
 ]
 
 # /v1/
-api_urls: list[URLPattern | URLResolver] = []
+api_urls: list[URLPattern | URLResolver] = [
+    path("whoami", whoami.whoami, name="whoami"),
+]
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", home.home, name="home"),
