@@ -211,6 +211,20 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
+# --- API ------------------------------------------------------------------------------------------
+# What one key and one project may do in a second: records sent, and requests of the read API. Short bursts may
+# use what RATE_BURST_SECONDS would have brought.
+RATES = {
+    "ingest": (
+        env.whole("INGEST_RATE_KEY", 20_000, least=1),
+        env.whole("INGEST_RATE_PROJECT", 40_000, least=1),
+    ),
+    "read": (env.whole("READ_RATE_KEY", 50, least=1), env.whole("READ_RATE_PROJECT", 100, least=1)),
+}
+RATE_BURST_SECONDS = env.whole("RATE_BURST_SECONDS", 10, least=1, most=3600)
+# Requests of one project that one process works on at a time; the threads beyond stay free for the others.
+REQUESTS_AT_ONCE = env.whole("REQUESTS_AT_ONCE", 12, least=1)
+
 # --- Web server -----------------------------------------------------------------------------------
 # A request must bring its whole body within this time.
 BODY_DEADLINE_SECONDS = env.whole("BODY_DEADLINE_SECONDS", 30, least=1, most=600)

@@ -104,7 +104,7 @@ def django_db_setup(database_name: str, seeded_tables: set[str]) -> Iterator[Non
             databases.wipe(connection, keep=seeded_tables)
 
     with pytest.MonkeyPatch.context() as patch:
-        # Django's own way needs TRUNCATE, which the app role must not have, and knows only the models' tables.
+        # Django's own way needs TRUNCATE, which the app role must not have, and knows only models.
         patch.setattr(testcases.TransactionTestCase, "_fixture_teardown", empty)
         yield
     connections.close_all()

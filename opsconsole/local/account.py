@@ -48,7 +48,7 @@ class Account:
         return path
 
     def can_enter(self, folder: pathlib.Path) -> bool:
-        """Tell whether the account can pass through `folder`; asked of the machine, not reckoned from modes."""
+        """Tell whether the account can pass through `folder`, by trying."""
         done = subprocess.run(
             ["/bin/sh", "-c", 'cd "$1"', "sh", str(folder)], cwd="/", capture_output=True, **self.popen()
         )

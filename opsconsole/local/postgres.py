@@ -56,16 +56,16 @@ TUNING = {
 FORGETFUL = {"fsync": "off", "full_page_writes": "off"}
 
 # Two roles from the beginning: who may alter tables never serves a request. CREATEDB is for tests and drills.
-PREPARE = """
-SELECT format('CREATE ROLE {owner} LOGIN CREATEDB PASSWORD %L', :'owner_password')
- WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{owner}') \\gexec
-SELECT format('CREATE ROLE {app} LOGIN PASSWORD %L', :'app_password')
- WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{app}') \\gexec
-SELECT 'CREATE DATABASE {database} OWNER {owner}'
- WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = '{database}') \\gexec
-REVOKE ALL ON DATABASE {database} FROM PUBLIC;
-GRANT CONNECT, TEMPORARY ON DATABASE {database} TO {app};
-""".format(owner=OWNER, app=APP, database=DATABASE)
+PREPARE = f"""
+SELECT format('CREATE ROLE {OWNER} LOGIN CREATEDB PASSWORD %L', :'owner_password')
+ WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{OWNER}') \\gexec
+SELECT format('CREATE ROLE {APP} LOGIN PASSWORD %L', :'app_password')
+ WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{APP}') \\gexec
+SELECT 'CREATE DATABASE {DATABASE} OWNER {OWNER}'
+ WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = '{DATABASE}') \\gexec
+REVOKE ALL ON DATABASE {DATABASE} FROM PUBLIC;
+GRANT CONNECT, TEMPORARY ON DATABASE {DATABASE} TO {APP};
+"""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Processes that outlive whoever started them: remembered by id and start, so that a reused id is never hit."""
+"""Processes that outlive whoever started them, known by id and start: a reused id is never hit."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def recall(path: pathlib.Path) -> list[Remembered]:
 
 
 def write_private(path: pathlib.Path, content: str) -> None:
-    """Put `content` into `path`, which only its owner can read; readers see the old or the new, never a half."""
+    """Put `content` into `path`, for its owner alone; readers see the old or the new, never a half."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

@@ -1,8 +1,8 @@
 """Both servers on one data folder: started, shared by whoever comes, and stopped.
 
-One process supervises a folder; it holds `supervisor.lock`, which the system lets go even after `kill -9`. Whoever
-gets the lock next first ends what a killed supervisor left running. Others use the running servers and hold
-`users.lock` shared, so that a command does not stop servers under another command.
+One process supervises a folder; it holds `supervisor.lock`, which the system lets go even after `kill -9`.
+Whoever gets the lock next first ends what a killed supervisor left running. Others use the running servers and
+hold `users.lock` shared, so that a command does not stop servers under another command.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def use(data: pathlib.Path) -> Iterator[Place]:
 
 @contextlib.contextmanager
 def throwaway() -> Iterator[Place]:
-    """Reserve a place for servers that are thrown away; nothing runs until `start`. All is gone at the end."""
+    """Reserve a place for servers to throw away; nothing runs until `start`, nothing is left at the end."""
     base = pathlib.Path(tempfile.gettempdir())
     for left in base.glob("opsconsole-throwaway-*"):
         _sweep(left)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 from django.conf import settings
@@ -21,13 +20,13 @@ GRANTS = (
 class Command(migrate.Command):
     """Django's `migrate`, on the owner's connection unless told otherwise."""
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+    def add_arguments(self, parser: management.CommandParser) -> None:
         """Make the owner's connection the default."""
         super().add_arguments(parser)
         parser.set_defaults(database="owner")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Grant first, so that new tables are open to the app role; then migrate; then make the cache's table."""
+        """Grant first, so that new tables are open to the app role; then migrate; then make the cache."""
         database = options["database"]
         app, owner = settings.DATABASES["default"]["USER"], settings.DATABASES[database]["USER"]
         if app and app != owner:
