@@ -5,7 +5,16 @@ from __future__ import annotations
 from allauth.account import views as account
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
-from operations.views import home, invitations, keys, members, project_settings, whoami
+from operations.views import (
+    home,
+    invitations,
+    keys,
+    members,
+    operations_api,
+    project_settings,
+    read_api,
+    whoami,
+)
 
 # /accounts/: the parts of allauth that we use. Changing one's own address is not among them, for an address
 # is what an invitation trusts.
@@ -51,6 +60,8 @@ project_urls: list[URLPattern | URLResolver] = [
 
 # /v1/
 api_urls: list[URLPattern | URLResolver] = [
+    path("operations", operations_api.operations, name="api_operations"),
+    path("operations/<path:operation_id>", read_api.operation, name="api_operation"),
     path("whoami", whoami.whoami, name="whoami"),
 ]
 
