@@ -241,9 +241,8 @@ def value_ticks(largest: float, *, most: int = 4) -> tuple[int, ...]:
         step *= 10
 
 
-def log_ticks(edges: tuple[int, ...], *, most: int = 7) -> tuple[int, ...]:
-    """Choose about `most` places, evenly spread, among the edges of a log histogram."""
-    if len(edges) <= most:
-        return tuple(range(len(edges)))
-    stride = -(-(len(edges) - 1) // (most - 1))
-    return tuple(range(0, len(edges), stride))
+def spread(places: int, *, most: int = 7) -> tuple[int, ...]:
+    """Choose at most `most` places, evenly apart and from the first on, of so many."""
+    if places <= most:
+        return tuple(range(places))
+    return tuple(range(0, places, -(-(places - 1) // (most - 1))))

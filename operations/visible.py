@@ -1,4 +1,4 @@
-"""Hostile text made visible: what would hide, reorder or imitate is shown as an escape. Pure; returns runs, never markup."""
+"""Hostile text made visible: what would hide, reorder or imitate becomes an escape. Pure: no markup."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _NAMED = {
     "\x7f": ("\\x7f", "delete"),
 }
 
-# Everything in the categories control, format, surrogate, private and unassigned, the separators other than the
-# plain space, blanks that look like nothing, and a plain space where nobody sees it: at either end or doubled.
+# Whatever is beyond plain Latin is looked at one by one; a plain space is suspect where nobody sees it: at
+# either end, or doubled.
 _SUSPECT = re.compile(
     "[^\\x21-\\x7e\\xa1-\\xac\\xae-\\u02ff ]|^ +| +$|(?<= ) +",
 )
@@ -72,7 +72,7 @@ def plain(text: str, length_max: int = LENGTH_MAX) -> str:
 def _escapes(text: str, match: re.Match[str]) -> list[Run]:
     found = match.group()
     if found[0] == " ":
-        return [Run("␠", "space") for _ in found]
+        return [Run("·", "space") for _ in found]
     category = unicodedata.category(found)
     if category in {"Mn", "Me"}:
         start = max(0, match.start() - _MARKS_IN_A_ROW)

@@ -1,7 +1,8 @@
 """Charts as markup: SVG with axes and titles, and a table that tells the same.
 
-Pure: frozen values in, a `Chart` out, every word from the outside escaped and made visible. Nothing is positioned by a
-style attribute (the policy forbids it): across is in percent, so charts are fluid and their words keep their size.
+Pure: frozen values in, a `Chart` out, every word from the outside escaped and made visible. Nothing is placed
+by a style attribute (the policy forbids it): across is in percent, so charts are fluid while words keep their
+size.
 """
 
 from __future__ import annotations

@@ -7,14 +7,16 @@ from collections.abc import Sequence
 
 from analytics import buckets
 from analytics.charts import markup
-from operations import display
+from operations import display, endings
 
 DEPTH_MAX = 3
+#: A call shorter than a pixel still shows.
+VISIBLE_SHARE = 0.004
 
 
 @dataclasses.dataclass(frozen=True)
 class Bar:
-    """One row of a bar table: how long it is, and what it says."""
+    """One row of a bar table: how long it is, and what it says; `words` and `note` are our own."""
 
     label: str
     value: float
@@ -30,37 +32,33 @@ def bars(
 ) -> markup.Chart:
     """Draw a table of bars, scaled to the largest (or to `largest`: 1 for shares)."""
     top = largest or max((row.value for row in rows), default=0) or 1
-    body = []
-    for row in rows:
-        name = markup.words(row.label)
-        if row.href:
-            name = f'<a href="{markup.link(row.href)}">{name}</a>'
-        tone = "quiet" if row.is_thin else markup.words(row.tone)
-        thin = " thin" if row.is_thin else ""
-        note = f'<span class="small faint">{markup.words(row.note)}</span>' if row.note else ""
-        width = markup.at(min(1.0, row.value / top))
-        body.append(
-            f'<tr><th scope="row"><span class="clip">{name}</span></th><td class="bar-cell">'
-            '<svg height="10" aria-hidden="true" focusable="false">'
-            '<rect class="fill-track" width="100%" height="10" rx="2"/>'
-            f'<rect class="fill-{tone}" width="{width}" height="10" rx="2"/></svg></td>'
-            f'<td class="num{thin}">{markup.words(row.words)} {note}</td></tr>'
-        )
-    return markup.Chart(
-        f'<div class="table-region" role="region" tabindex="0" aria-label="{markup.words(label)}"><table class="table bars">'
-        f'<caption class="sr-only">{markup.words(label)}</caption><thead><tr><th scope="col">{markup.words(heading)}</th>'
-        f'<th scope="col" class="bar-cell"><span class="sr-only">Bar</span></th>'
-        f'<th scope="col" class="num">{markup.words(value_heading)}</th></tr></thead>'
-        f"<tbody>{''.join(body)}</tbody></table></div>"
+    heads = (
+        f'<th scope="col">{markup.words(heading)}</th><th scope="col" class="bar-cell"><span class="sr-only">Bar'
+        f'</span></th><th scope="col" class="num">{markup.words(value_heading)}</th>'
+    )
+    body = "".join(_bar(row, top) for row in rows)
+    return markup.Chart(markup.region(label, "table bars", heads, body))
+
+
+def _bar(row: Bar, top: float) -> str:
+    tone, thin = ("quiet", " thin") if row.is_thin else (markup.words(row.tone), "")
+    note = f'<span class="note">{markup.escaped(row.note)}</span>' if row.note else ""
+    width = markup.at(min(1.0, row.value / top))
+    return (
+        f'<tr><th scope="row"><span class="clip">{_linked(row.label, row.href)}</span></th>'
+        f'<td class="bar-cell"><svg height="8" {markup.HIDDEN}>'
+        '<rect class="fill-track" width="100%" height="8" rx="2"/>'
+        f'<rect class="fill-{tone}" width="{width}" height="8" rx="2"/></svg></td>'
+        f'<td class="num"><span class="value{thin}">{markup.escaped(row.words)}</span>{note}</td></tr>'
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class Lane:
-    """One tool call in a waterfall; without `ended_us` it is still running; `answered_us` is a late answer."""
+    """One call in a waterfall; without `ended_us` it still runs; `answered_us` is a late answer's time."""
 
     label: str
-    ending: display.Ending
+    ending: endings.Ending
     started_us: int
     ended_us: int | None = None
     answered_us: int | None = None
@@ -72,12 +70,18 @@ class Lane:
 
 
 def waterfall(*, label: str, rows: Sequence[Lane], now_us: int) -> markup.Chart:
-    """Draw calls along one time axis, headed by turn, with running ends open and late answers ticked."""
+    """Draw calls along one time axis, headed by turn, with running ends open and late answers ringed."""
     stretch = _stretch(rows, now_us)
-    ticks = _offset_ticks(stretch)
+    ticks = buckets.value_ticks(stretch.span_us, most=5)
+    places = [(tick / stretch.span_us, tick) for tick in ticks if tick <= stretch.span_us]
     grid = "".join(
         f'<line class="gridline" x1="{markup.at(place)}" x2="{markup.at(place)}" y1="0" y2="20"/>'
-        for place, _ in ticks
+        for place, _ in places
+    )
+    axis = "".join(
+        f'<text x="{markup.at(place)}" y="12" text-anchor="{_anchor(place)}">'
+        f"{display.duration(tick) if tick else '0'}</text>"
+        for place, tick in places
     )
     body, turn = [], ""
     for row in rows:
@@ -87,51 +91,40 @@ def waterfall(*, label: str, rows: Sequence[Lane], now_us: int) -> markup.Chart:
                 f'<tr class="turn"><th scope="colgroup" colspan="4">Turn {markup.words(turn)}</th></tr>'
             )
         body.append(_lane(row, stretch, grid, now_us))
-    axis = "".join(
-        f'<text x="{markup.at(place)}" y="12" text-anchor="{_anchor(place)}">{words}</text>'
-        for place, words in ticks
+    heads = (
+        '<th scope="col">Tool call</th><th scope="col">Ending</th><th scope="col" class="bar-cell">'
+        '<span class="sr-only">Time since the first call</span>'
+        f'<svg height="16" {markup.HIDDEN}>{axis}</svg></th>'
+        '<th scope="col" class="num">Took</th>'
     )
-    return markup.Chart(
-        f'<div class="table-region" role="region" tabindex="0" aria-label="{markup.words(label)}">'
-        f'<table class="table waterfall"><caption class="sr-only">{markup.words(label)}</caption><thead><tr>'
-        '<th scope="col">Tool call</th><th scope="col">Ending</th>'
-        f'<th scope="col" class="bar-cell"><span class="sr-only">Time since the first call</span>'
-        f'<svg height="16" aria-hidden="true" focusable="false">{axis}</svg></th>'
-        f'<th scope="col" class="num">Took</th></tr></thead><tbody>{"".join(body)}</tbody></table></div>'
-    )
+    return markup.Chart(markup.region(label, "table waterfall", heads, "".join(body)))
 
 
 def _lane(row: Lane, stretch: buckets.Range, grid: str, now_us: int) -> str:
-    name = markup.words(row.label)
-    if row.href:
-        here = ' aria-current="true"' if row.is_current else ""
-        name = f'<a href="{markup.link(row.href)}" data-row{here}>{name}</a>'
     notes = "".join(f'<span class="badge plain warn">{markup.words(note)}</span>' for note in row.notes)
     depth = f" depth-{min(row.depth, DEPTH_MAX)}" if row.depth else ""
     ended = now_us if row.ended_us is None else row.ended_us
-    took = "running" if row.ended_us is None else display.duration(ended - row.started_us)
+    took = "still running" if row.ended_us is None else display.duration(ended - row.started_us)
     offset = display.duration(max(0, row.started_us - stretch.from_us))
     title = markup.lines(f"{row.label}: {row.ending.words}", f"starts {offset} in, took {took}")
-    current = ' class="current"' if row.is_current else ""
-    detail = f' <span class="detail">{markup.words(row.ending.detail)}</span>' if row.ending.detail else ""
+    word = row.ending.word
+    if row.ending.detail:
+        word = f'{word}: <span class="detail">{markup.words(row.ending.detail)}</span>'
+    name = _linked(row.label, row.href, f" data-row{' aria-current=true' if row.is_current else ''}")
     return (
-        f"<tr{current}>"
-        f'<th scope="row"><span class="name{depth}">{name}{notes}</span></th>'
-        f'<td class="nowrap"><span class="badge plain {row.ending.key}">{row.ending.word}{detail}</span></td>'
-        f'<td class="bar-cell"><svg height="20" aria-hidden="true" focusable="false">{grid}{_lane_bar(row, stretch, ended)}'
-        f"<title>{title}</title></svg></td>"
-        f'<td class="num">{took}</td></tr>'
+        f"<tr{' class=current' if row.is_current else ''}>"
+        f'<th scope="row"><span class="name{depth}"><span class="clip">{name}</span>{notes}</span></th>'
+        f'<td class="tight"><span class="badge plain {row.ending.key}">{word}</span></td>'
+        f'<td class="bar-cell"><svg height="20" {markup.HIDDEN}>{grid}{_lane_bar(row, stretch, ended)}'
+        f'<title>{title}</title></svg></td><td class="num">{took}</td></tr>'
     )
 
 
 def _lane_bar(row: Lane, stretch: buckets.Range, ended_us: int) -> str:
     start, end = _place(row.started_us, stretch), _place(ended_us, stretch)
-    # A call shorter than a pixel still shows: the stroke of its own colour is drawn beside its width.
-    width = max(0.004, end - start)
-    start = min(start, 1 - width)
-    parts = [
-        f'<rect class="fill-{row.ending.key}" x="{markup.at(start)}" y="5" width="{markup.at(width)}" height="10" rx="2"/>'
-    ]
+    width = max(VISIBLE_SHARE, end - start)
+    x, wide = markup.at(min(start, 1 - width)), markup.at(width)
+    parts = [f'<rect class="fill-{row.ending.key}" x="{x}" y="5" width="{wide}" height="10" rx="2"/>']
     if row.ended_us is None:
         x = markup.at(end)
         parts.append(f'<line class="open-end" x1="{x}" x2="{x}" y1="2" y2="18"/>')
@@ -140,6 +133,11 @@ def _lane_bar(row: Lane, stretch: buckets.Range, ended_us: int) -> str:
         parts.append(f'<line class="connector" x1="{from_x}" x2="{x}" y1="10" y2="10"/>')
         parts.append(f'<circle class="late-mark" cx="{x}" cy="10" r="3.5"/>')
     return "".join(parts)
+
+
+def _linked(label: str, href: str, attributes: str = "") -> str:
+    name = markup.words(label)
+    return f'<a href="{markup.link(href)}"{attributes}>{name}</a>' if href else name
 
 
 def _stretch(rows: Sequence[Lane], now_us: int) -> buckets.Range:
@@ -152,15 +150,6 @@ def _stretch(rows: Sequence[Lane], now_us: int) -> buckets.Range:
 
 def _place(at_us: int, stretch: buckets.Range) -> float:
     return min(1.0, max(0.0, (at_us - stretch.from_us) / stretch.span_us))
-
-
-def _offset_ticks(stretch: buckets.Range) -> list[tuple[float, str]]:
-    ticks = buckets.value_ticks(stretch.span_us, most=5)
-    return [
-        (tick / stretch.span_us, display.duration(tick) if tick else "0")
-        for tick in ticks
-        if tick <= stretch.span_us
-    ]
 
 
 def _anchor(place: float) -> str:

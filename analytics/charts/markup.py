@@ -8,11 +8,11 @@ from xml.sax import saxutils
 
 from operations import display, visible
 
-#: Room for "100k" and a tick; the stylesheet's first column is as wide.
+#: Room for "100k" and a gap; the stylesheet's first column is as wide.
 AXIS_WIDTH = 44
-#: Above the highest gridline, for its label; below the baseline, for the times.
-TOP = 8
-BOTTOM = 20
+#: Below the baseline, for the labels of the horizontal axis.
+BELOW = 20
+HIDDEN = 'aria-hidden="true" focusable="false"'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,6 +20,28 @@ class Chart:
     """Finished, escaped markup; only the charts package makes one."""
 
     html: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Frame:
+    """Where values stand: pixels down, from the highest tick to the baseline."""
+
+    ticks: Sequence[int]
+    height: int
+    above: int = 8
+
+    @property
+    def floor(self) -> int:
+        """Where the baseline is."""
+        return self.height - BELOW
+
+    def level(self, value: float) -> float:
+        """Return how far down a value stands."""
+        return self.floor - self.tall(value)
+
+    def tall(self, value: float) -> float:
+        """Return how tall a value is."""
+        return (self.floor - self.above) * min(1.0, value / self.ticks[-1])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +54,12 @@ class Column:
 
 def words(text: str) -> str:
     """Escape text for an element or a quoted attribute, hidden characters written out."""
-    return saxutils.escape(visible.plain(text), {'"': "&quot;", "'": "&#39;"})
+    return escaped(visible.plain(text))
+
+
+def escaped(text: str) -> str:
+    """Escape words of our own, which may hold a narrow space on purpose."""
+    return saxutils.escape(text, {'"': "&quot;", "'": "&#39;"})
 
 
 def lines(*parts: str) -> str:
@@ -44,7 +71,7 @@ def link(href: str) -> str:
     """Escape an address of this site; anything that could leave it or run is refused."""
     if href[:1] not in {"/", "?", "#"} or href.startswith(("//", "/\\")):
         raise ValueError("a chart links only to this site")
-    return saxutils.escape(href, {'"': "&quot;", "'": "&#39;"})
+    return escaped(href)
 
 
 def at(fraction: float) -> str:
@@ -57,62 +84,74 @@ def number(amount: float) -> str:
     return f"{amount:.2f}".rstrip("0").rstrip(".")
 
 
-def value_axis(ticks: Sequence[int], *, height: int) -> str:
-    """Draw the labels of the vertical axis in a column of their own."""
-    parts = [
-        f'<svg class="chart-axis" width="{AXIS_WIDTH}" height="{height}" aria-hidden="true" focusable="false">'
-    ]
-    for tick in ticks:
-        y = level(tick, ticks[-1], height=height)
-        parts.append(
-            f'<text x="{AXIS_WIDTH - 8}" y="{number(y + 3.5)}" text-anchor="end">{display.short_count(tick)}</text>'
-        )
-    parts.append("</svg>")
-    return "".join(parts)
+def framed(
+    label: str, frame: Frame, plot: str, *, legend: str = "", foot: str, attributes: str = ""
+) -> Chart:
+    """Put a plot between its axis labels, its legend and its foot, where the table twin waits."""
+    labels = []
+    for tick in frame.ticks:
+        y = number(frame.level(tick) + 3.5)
+        words_of_tick = display.short_count(tick)
+        labels.append(f'<text x="{AXIS_WIDTH - 8}" y="{y}" text-anchor="end">{words_of_tick}</text>')
+    size = f'height="{frame.height}" {HIDDEN}'
+    return Chart(
+        f'<figure class="chart" aria-label="{words(label)}"{attributes}>{legend}<div class="chart-frame">'
+        f'<svg class="chart-axis" width="{AXIS_WIDTH}" {size}>{"".join(labels)}</svg>'
+        f'<div class="chart-plot"><svg {size}>{_gridlines(frame)}{plot}</svg></div></div>'
+        f'<div class="chart-foot">{foot}</div></figure>'
+    )
 
 
-def gridlines(ticks: Sequence[int], *, height: int) -> str:
-    """Draw one line for each tick of the vertical axis, the baseline stronger."""
-    lines = []
-    for tick in ticks:
-        y = number(round(level(tick, ticks[-1], height=height)) + 0.5)
+def _gridlines(frame: Frame) -> str:
+    drawn = []
+    for tick in frame.ticks:
+        y = number(round(frame.level(tick)) + 0.5)
         kind = "gridline" if tick else "baseline"
-        lines.append(f'<line class="{kind}" x1="0" x2="100%" y1="{y}" y2="{y}"/>')
-    return "".join(lines)
+        drawn.append(f'<line class="{kind}" x1="0" x2="100%" y1="{y}" y2="{y}"/>')
+    return "".join(drawn)
 
 
-def level(value: float, top: float, *, height: int) -> float:
-    """Return how far down a value stands."""
-    room = height - TOP - BOTTOM
-    return TOP + room * (1 - min(1.0, value / top))
+def tick(frame: Frame, fraction: float, label: str, *, rank: int, attributes: str = "") -> str:
+    """Draw one tick of the horizontal axis; labels at the ends stay inside."""
+    x = at(fraction)
+    anchor = "start" if fraction < 0.03 else "end" if fraction > 0.97 else "middle"
+    floor = frame.floor
+    return (
+        f'<g class="rank-{rank}">'
+        f'<line class="tick-mark" x1="{x}" x2="{x}" y1="{floor}" y2="{floor + 4}"/>'
+        f'<text x="{x}" y="{floor + 16}" text-anchor="{anchor}"{attributes}>{words(label)}</text></g>'
+    )
 
 
 def table(caption: str, columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> str:
     """Write a table twin, folded away under a word; cells are markup already."""
+    kinds = [' class="num"' if column.is_number else "" for column in columns]
     heads = "".join(
-        f'<th scope="col"{_num(column.is_number)}>{words(column.label)}</th>' for column in columns
+        f'<th scope="col"{kind}>{words(column.label)}</th>'
+        for kind, column in zip(kinds, columns, strict=True)
     )
-    attributes = [_num(column.is_number) for column in columns]
     body = "".join(
-        f"<tr>{''.join(f'<td{kind}>{cell}</td>' for kind, cell in zip(attributes, row, strict=True))}</tr>"
+        f"<tr>{''.join(f'<td{kind}>{cell}</td>' for kind, cell in zip(kinds, row, strict=True))}</tr>"
         for row in rows
     )
-    label = words(caption)
     return (
         '<details class="chart-table"><summary>Show as a table</summary>'
-        f'<div class="table-region" role="region" tabindex="0" aria-label="{label}, as a table">'
-        f'<table class="table"><caption class="sr-only">{label}</caption>'
-        f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div></details>"
+        f"{region(f'{caption}, as a table', 'table', heads, body)}</details>"
+    )
+
+
+def region(label: str, kind: str, heads: str, body: str) -> str:
+    """Write a table in a region that scrolls by itself and can be reached by keyboard."""
+    name = words(label)
+    return (
+        f'<div class="table-region" role="region" tabindex="0" aria-label="{name}">'
+        f'<table class="{kind}"><caption class="sr-only">{name}</caption>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
 def swatch(key: str) -> str:
     """Draw the square of a legend."""
     return (
-        '<svg width="10" height="10" aria-hidden="true" focusable="false">'
-        f'<rect class="fill-{key}" width="10" height="10" rx="2"/></svg>'
+        f'<svg width="10" height="10" {HIDDEN}><rect class="fill-{key}" width="10" height="10" rx="2"/></svg>'
     )
-
-
-def _num(is_number: bool) -> str:
-    return ' class="num"' if is_number else ""

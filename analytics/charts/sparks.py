@@ -10,7 +10,7 @@ PAD = 3
 
 
 def sparkline(
-    values: Sequence[float | None], *, label: str, tone: str = "plain", width: int = 88, height: int = 28
+    values: Sequence[float | None], *, label: str, tone: str = "plain", width: int = 64, height: int = 28
 ) -> markup.Chart:
     """Draw values from zero up, a gap where one is missing, a dot on the last; `label` says it in words."""
     known = [value for value in values if value is not None]
@@ -31,9 +31,10 @@ def sparkline(
     if values and values[-1] is not None:
         x, y = place(len(values) - 1, values[-1])
         dot = f'<circle class="spark-dot" cx="{x}" cy="{y}" r="2"/>'
+    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     return markup.Chart(
-        f'<svg class="spark {markup.words(tone)}" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img"'
-        f' aria-label="{markup.words(label)}" focusable="false"><path class="spark-area" d="{"".join(areas)}"/>'
+        f'<svg class="spark {markup.words(tone)}" {size} role="img" aria-label="{markup.words(label)}">'
+        f'<path class="spark-area" d="{"".join(areas)}"/>'
         f'<path class="spark-line" d="{"".join(lines)}"/>{dot}</svg>'
     )
 

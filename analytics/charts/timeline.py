@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 from analytics import buckets
 from analytics.charts import markup
-from operations import display
+from operations import display, endings
 
 #: A single failure among thousands must still be seen.
 VISIBLE_PX = 2.0
 #: Of a bin's width, what its bar fills.
 FILL = 0.86
+
+
+@dataclasses.dataclass(frozen=True)
+class _Stack:
+    """What is drawn: the endings that occur, from the baseline up, and each bin's counts and address."""
+
+    bins: buckets.Bins
+    shown: Sequence[endings.Ending]
+    counts: Mapping[str, Sequence[int]]
+    totals: Sequence[int]
+    links: Sequence[str]
+    unit: str
+
+    def link(self, place: int) -> str:
+        return markup.link(self.links[place]) if self.links and self.totals[place] else ""
 
 
 def stacked_timeline(
@@ -27,146 +43,115 @@ def stacked_timeline(
 ) -> markup.Chart:
     """Draw one bar per bin, stacked by ending; each bar opens its rows, and the chart can be brushed.
 
-    `counts` holds a sequence as long as the bins for each ending; `links` an address for each bin; the bin that holds
-    `now_us` is drawn as unfinished.
+    `counts` holds a sequence as long as the bins for each ending (the keys of `endings.ENDINGS`); `links` an
+    address for each bin, `legend_links` one for each ending; the bin of `now_us` says it is filling.
     """
-    shown = [ending for key, ending in display.ENDINGS.items() if any(counts.get(key, ()))]
+    shown = [ending for key, ending in endings.ENDINGS.items() if any(counts.get(key, ()))]
     totals = [sum(counts[ending.key][place] for ending in shown) for place in range(bins.number)]
-    scale = buckets.value_ticks(max(totals, default=0))
-    stretch = buckets.Range(from_us=bins.first_us, to_us=bins.end_us)
-    plot = "".join(
-        (
-            markup.gridlines(scale, height=height),
-            _bars(bins, counts, shown, top=scale[-1], height=height),
-            _time_axis(stretch, height=height),
-            _hits(bins, counts, shown, links, totals=totals, height=height, now_us=now_us, unit=unit),
-            "" if shown else _nothing(unit, height),
-        )
-    )
-    return markup.Chart(
-        f'<figure class="chart" aria-label="{markup.words(label)}" data-brush data-from="{bins.first_us}"'
-        f' data-to="{bins.end_us}" data-step="{bins.step_us}">{_legend(shown, counts, legend_links or {})}'
-        f'<div class="chart-frame">{markup.value_axis(scale, height=height)}'
-        f'<div class="chart-plot"><svg height="{height}" aria-hidden="true" focusable="false">{plot}</svg></div></div>'
-        f'<div class="chart-foot"><span>{markup.words(unit)} per {display.duration(bins.step_us)}, times in '
-        f"<span {'' if bins.step_us >= display.DAY else 'data-zone'}>UTC</span></span>"
-        f"{_twin(label, bins, counts, shown, links, totals)}</div></figure>"
+    stack = _Stack(bins, shown, counts, totals, links, unit)
+    frame = markup.Frame(buckets.value_ticks(max(totals, default=0)), height)
+    plot = _bars(stack, frame) + _time_axis(bins, frame) + _hits(stack, frame, now_us)
+    # Bins of whole days are days of UTC, whatever the reader's zone.
+    zone = "" if bins.step_us >= display.DAY else " data-zone"
+    foot = f"{markup.words(unit)} per {display.step(bins.step_us)}, times in <span{zone}>UTC</span>"
+    data = f' data-brush data-from="{bins.first_us}" data-to="{bins.end_us}" data-step="{bins.step_us}"'
+    return markup.framed(
+        label,
+        frame,
+        plot if shown else plot + _nothing(unit, frame),
+        legend=_legend(stack, legend_links or {}),
+        foot=f"<span>{foot}</span>{_twin(label, stack)}",
+        attributes=data,
     )
 
 
-def _bars(
-    bins: buckets.Bins,
-    counts: Mapping[str, Sequence[int]],
-    shown: Sequence[display.Ending],
-    *,
-    top: int,
-    height: int,
-) -> str:
+def _bars(stack: _Stack, frame: markup.Frame) -> str:
+    bins = stack.bins
     width = markup.at(FILL / bins.number)
     xs = [markup.at((place + (1 - FILL) / 2) / bins.number) for place in range(bins.number)]
-    floor = markup.level(0, top, height=height)
-    per_call = (floor - markup.TOP) / top
-    ys = [floor] * bins.number
+    tops = [float(frame.floor)] * bins.number
     groups = []
-    for ending in shown:
+    for ending in stack.shown:
         rects = []
-        for place, amount in enumerate(counts[ending.key]):
+        for place, amount in enumerate(stack.counts[ending.key]):
             if amount:
-                tall = max(VISIBLE_PX, amount * per_call)
-                ys[place] -= tall
-                y, h = markup.number(ys[place]), markup.number(tall)
+                tall = max(VISIBLE_PX, frame.tall(amount))
+                tops[place] -= tall
+                y, h = markup.number(tops[place]), markup.number(tall)
                 rects.append(f'<rect x="{xs[place]}" y="{y}" width="{width}" height="{h}"/>')
         groups.append(f'<g class="fill-{ending.key}">{"".join(rects)}</g>')
     return "".join(groups)
 
 
-def _hits(
-    bins: buckets.Bins,
-    counts: Mapping[str, Sequence[int]],
-    shown: Sequence[display.Ending],
-    links: Sequence[str],
-    *,
-    totals: Sequence[int],
-    height: int,
-    now_us: int | None,
-    unit: str,
-) -> str:
+def _hits(stack: _Stack, frame: markup.Frame, now_us: int | None) -> str:
+    bins = stack.bins
     width = markup.at(1 / bins.number)
     current = bins.index(now_us) if now_us is not None else None
-    tall = height - markup.BOTTOM
     parts = []
     for place, start in enumerate(bins.starts):
-        lines = [_span_words(start, bins.step_us), f"{totals[place]:,} {unit}"]
-        lines += [f"{e.word} {counts[e.key][place]:,}" for e in shown if counts[e.key][place]]
+        end = start + bins.step_us
+        lines = [_span_words(start, end), f"{stack.totals[place]:,} {stack.unit}"]
+        lines += [
+            f"{e.word} {stack.counts[e.key][place]:,}" for e in stack.shown if stack.counts[e.key][place]
+        ]
         if place == current:
             lines.append("still filling")
-        rect = (
-            f'<rect class="hit" x="{markup.at(place / bins.number)}" y="0" width="{width}" height="{tall}">'
+        x = markup.at(place / bins.number)
+        inner = (
+            f'<rect class="hit" x="{x}" y="0" width="{width}" height="{frame.floor}">'
             f"<title>{markup.lines(*lines)}</title></rect>"
         )
-        mark = f'class="bin" data-from="{start}" data-to="{start + bins.step_us}"'
-        if links and totals[place]:
-            parts.append(f'<a {mark} href="{markup.link(links[place])}" tabindex="-1">{rect}</a>')
-        else:
-            parts.append(f"<g {mark}>{rect}</g>")
-    return "".join(parts)
-
-
-def _time_axis(stretch: buckets.Range, *, height: int) -> str:
-    floor = height - markup.BOTTOM
-    parts = []
-    for tick in buckets.time_ticks(stretch):
-        x = markup.at(tick.fraction)
-        anchor = "start" if tick.fraction < 0.03 else "end" if tick.fraction > 0.97 else "middle"
-        local = "" if stretch.span_us >= 12 * display.DAY else f' data-at="{tick.at}"'
+        about = f'class="bin" data-from="{start}" data-to="{end}"'
+        href = stack.link(place)
+        # The table twin is the way for the keyboard: a hundred stops on the way through a page would be none.
         parts.append(
-            f'<g class="rank-{tick.rank}"><line class="tick-mark" x1="{x}" x2="{x}" y1="{floor}" y2="{floor + 4}"/>'
-            f'<text x="{x}" y="{floor + 16}" text-anchor="{anchor}"{local}>{tick.label}</text></g>'
+            f'<a {about} href="{href}" tabindex="-1">{inner}</a>' if href else f"<g {about}>{inner}</g>"
         )
     return "".join(parts)
 
 
-def _legend(
-    shown: Sequence[display.Ending], counts: Mapping[str, Sequence[int]], legend_links: Mapping[str, str]
-) -> str:
+def _time_axis(bins: buckets.Bins, frame: markup.Frame) -> str:
+    stretch = buckets.Range(from_us=bins.first_us, to_us=bins.end_us)
+    parts = []
+    for tick in buckets.time_ticks(stretch):
+        local = "" if bins.step_us >= display.DAY else f' data-at="{tick.at}"'
+        parts.append(markup.tick(frame, tick.fraction, tick.label, rank=tick.rank, attributes=local))
+    return "".join(parts)
+
+
+def _legend(stack: _Stack, links: Mapping[str, str]) -> str:
     entries = []
-    for ending in shown:
-        total = sum(counts[ending.key])
-        inner = f'{markup.swatch(ending.key)}{ending.word} <span class="num">{display.count(total)}</span>'
-        href = legend_links.get(ending.key)
+    for ending in stack.shown:
+        total = display.count(sum(stack.counts[ending.key]))
+        inner = f'{markup.swatch(ending.key)}{ending.word} <span class="num">{total}</span>'
+        href = links.get(ending.key)
         entries.append(f'<li><a href="{markup.link(href)}">{inner}</a></li>' if href else f"<li>{inner}</li>")
     return f'<ul class="chart-legend">{"".join(entries)}</ul>' if entries else ""
 
 
-def _twin(
-    label: str,
-    bins: buckets.Bins,
-    counts: Mapping[str, Sequence[int]],
-    shown: Sequence[display.Ending],
-    links: Sequence[str],
-    totals: Sequence[int],
-) -> str:
+def _twin(label: str, stack: _Stack) -> str:
     columns = [markup.Column("From", is_number=False), markup.Column("All")]
-    columns += [markup.Column(ending.word) for ending in shown]
+    columns += [markup.Column(ending.word) for ending in stack.shown]
     rows = []
-    for place, start in enumerate(bins.starts):
-        if totals[place]:
-            words = (
-                f'<time data-at="{start}" datetime="{display.iso(start)}">{display.clock(start)} UTC</time>'
-            )
-            first = f'<a href="{markup.link(links[place])}">{words}</a>' if links else words
-            rows.append(
-                [first, display.count(totals[place]), *(display.count(counts[e.key][place]) for e in shown)]
-            )
+    for place, start in enumerate(stack.bins.starts):
+        if not stack.totals[place]:
+            continue
+        first = f'<time data-at="{start}" datetime="{display.iso(start)}">{display.clock(start)} UTC</time>'
+        href = stack.link(place)
+        if href:
+            first = f'<a href="{href}">{first}</a>'
+        counts = [display.count(stack.counts[ending.key][place]) for ending in stack.shown]
+        rows.append([first, display.count(stack.totals[place]), *counts])
     return markup.table(label, columns, rows) if rows else ""
 
 
-def _span_words(start_us: int, step_us: int) -> str:
-    first, last = display.moment(start_us), display.moment(start_us + step_us)
-    if step_us >= display.DAY:
-        return f"{first.day} {first:%b} UTC"
-    return f"{first.day} {first:%b} {first:%H:%M} to {last:%H:%M} UTC"
+def _span_words(start_us: int, end_us: int) -> str:
+    start, end = display.moment(start_us), display.moment(end_us)
+    if end_us - start_us >= display.DAY:
+        return f"{start.day} {start:%b} UTC"
+    return f"{start.day} {start:%b %H:%M} to {end:%H:%M} UTC"
 
 
-def _nothing(unit: str, height: int) -> str:
-    return f'<text class="none" x="50%" y="{height // 2}" text-anchor="middle">No {markup.words(unit)} in this range</text>'
+def _nothing(unit: str, frame: markup.Frame) -> str:
+    said = f"No {markup.words(unit)} in this range"
+    return f'<text class="none" x="50%" y="{frame.height // 2}" text-anchor="middle">{said}</text>'

@@ -15,7 +15,8 @@ def chart(figure: charts.Chart) -> safestring.SafeString:
     """Print a chart; anything else is refused, for only the charts package escapes as it must."""
     if not isinstance(figure, charts.Chart):
         raise TypeError("{% chart %} prints charts only")
-    return safestring.mark_safe(figure.html)  # noqa: S308 - escaped by analytics.charts.markup
+    # Escaped by analytics.charts.markup, which every chart is made with.
+    return safestring.mark_safe(figure.html)
 
 
 @register.simple_tag

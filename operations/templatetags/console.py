@@ -1,4 +1,4 @@
-"""Tags and filters of every page: `operations/display.py` and `operations/visible.py` with markup around them."""
+"""Tags and filters of every page: `display` and `visible` with markup around them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import lucide
 from django import template
 from django.utils import html, safestring
 
-from operations import display, visible
+from operations import display, endings, visible
 
 register = template.Library()
 
@@ -21,7 +21,7 @@ register.filter("count", display.count)
 register.filter("short_count", display.short_count)
 register.filter("iso", display.iso)
 register.filter("plain", visible.plain)
-register.filter("mark_words", display.mark_words)
+register.filter("mark_words", endings.mark_words)
 
 #: `g` and then this opens the page of a navigation item.
 JUMP_KEYS = {
@@ -54,12 +54,12 @@ def icon(name: str, label: str = "", size: int = 16) -> safestring.SafeString:
 def _drawn(name: str, size: int) -> safestring.SafeString:
     attributes = {"aria_hidden": "true", "focusable": "false", "stroke_width": "1.75"}
     # Names are ours and the markup is the package's; lucide's own tag copies and prints a tree every time.
-    return safestring.mark_safe(lucide._render_icon(name, size, **attributes))  # noqa: S308
+    return safestring.mark_safe(lucide._render_icon(name, size, **attributes))
 
 
 @register.simple_tag
 def when(at: datetime.datetime | int | None, style: str = "full") -> str | safestring.SafeString:
-    """Print a time, in UTC until the script puts it in the reader's zone; styles `full`, `clock` and `ago`."""
+    """Print a time, in UTC until the script moves it to the reader's zone; styles `full`, `clock`, `ago`."""
     if at is None:
         return display.ABSENT
     at_us = at if isinstance(at, int) else display.microseconds(at)
@@ -117,7 +117,7 @@ def ending(
     status: str, outcome: str | None = None, code: str | None = None, kind: str | None = None
 ) -> safestring.SafeString:
     """Print how a call went, as a badge with a word and a shape."""
-    found = display.ending(status, outcome, code, kind)
+    found = endings.of(status, outcome, code, kind)
     detail = (
         html.format_html('<span class="detail">{}</span>', visible.plain(found.detail))
         if found.detail
@@ -139,7 +139,7 @@ def marks(bits: int) -> safestring.SafeString:
     return html.format_html_join(
         " ",
         '<span class="badge plain {}">{}</span>',
-        ((mark.tone, mark.word) for mark in display.mark_words(bits)),
+        ((mark.tone, mark.word) for mark in endings.mark_words(bits)),
     )
 
 

@@ -25,17 +25,24 @@
     return `${day} ${seconds}.${pad(Math.floor(micros / 1000) % 1000, 3)}`;
   }
 
+  // A tick says the date where a new day begins for the reader, which may be at another hour than in UTC.
+  function labelTicks(labels) {
+    let day = labels.length ? dayNames.format(new Date(Number(labels[0].dataset.at) / 1000)) : "";
+    for (const label of labels) {
+      const at = new Date(Number(label.dataset.at) / 1000);
+      const seconds = label.textContent.split(":").length === 3 ? `:${pad(at.getSeconds())}` : "";
+      const isNewDay = dayNames.format(at) !== day;
+      day = dayNames.format(at);
+      label.textContent = isNewDay ? (clockOf(at) === "00:00" ? day : `${day} ${clockOf(at)}`) : clockOf(at) + seconds;
+    }
+  }
+
   function zoneTimes(within) {
     for (const element of all("time[data-at]", within)) {
       const micros = Number(element.dataset.at);
       element.textContent = said(new Date(micros / 1000), element.dataset.style || "clock", micros);
     }
-    for (const label of all("text[data-at]", within)) {
-      const at = new Date(Number(label.dataset.at) / 1000);
-      const isMidnight = at.getHours() === 0 && at.getMinutes() === 0 && at.getSeconds() === 0;
-      const hasSeconds = label.textContent.split(":").length === 3;
-      label.textContent = isMidnight ? dayNames.format(at) : clockOf(at) + (hasSeconds ? `:${pad(at.getSeconds())}` : "");
-    }
+    for (const axis of all(".chart-plot > svg", within)) labelTicks(all("text[data-at]", axis));
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
     if (zone) for (const element of all("[data-zone]", within)) element.textContent = zone.replace(/_/g, " ");
   }
@@ -304,7 +311,9 @@
     nameTheme();
     start(document);
     askFreshness();
+    if (window.innerWidth >= 960) return;
+    all(".facet[open]").forEach((facet) => { facet.open = facet.querySelector("[aria-current], [aria-pressed=true]") !== null; });
     const current = document.querySelector(".nav [aria-current]");
-    if (current && window.innerWidth < 960) current.parentElement.parentElement.scrollLeft = current.offsetLeft - 16;
+    if (current) current.parentElement.parentElement.scrollLeft = current.offsetLeft - 16;
   });
 })();
