@@ -192,8 +192,8 @@ CREATE TABLE operation (
 CREATE INDEX operation_recent ON operation (project_id, started_at);
 -- The session page and `session:` (find.py).
 CREATE INDEX operation_session ON operation (project_id, session_id) WHERE session_id IS NOT NULL;
--- What the sweep for `unfinished` reads (store.py): only what is still running.
-CREATE INDEX operation_running ON operation (started_at) WHERE status = 'running';
+-- What the sweep for `unfinished` reads (sweeps.py): what still runs and is not marked yet, so few rows for ever.
+CREATE INDEX operation_running ON operation (started_at) WHERE status = 'running' AND job_marks & 16 = 0;
 """
 
 EXCERPT = """

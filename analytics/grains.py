@@ -1,0 +1,50 @@
+"""The grains of the tally, and the keys under which it counts.
+
+Writers append FRESH rows, a minute each. `compaction.py` moves them to MINUTE, HOUR, DAY and PACE at once,
+so a reader sums FRESH and exactly one other grain and is exact at every moment.
+"""
+
+from __future__ import annotations
+
+import datetime
+import enum
+
+from analytics import buckets
+
+
+class Grain(enum.IntEnum):
+    """How wide a row's bucket is, and which keys it keeps."""
+
+    FRESH = 0
+    MINUTE = 1
+    HOUR = 2
+    DAY = 3
+    PACE = 4  # a minute by environment, status and outcome only: for timelines without a filter
+
+
+#: The keys of `tally` after (project_id, grain, bucket).
+KEYS: tuple[str, ...] = (
+    "environment",
+    "tool",
+    "tool_version",
+    "effect",
+    "mode",
+    "source",
+    "provider",
+    "model",
+    "runtime",
+    "status",
+    "outcome",
+    "code",
+    "contract_kind",
+    "marks",
+)
+#: The keys that PACE keeps; the others are null there, and `marks` is 0.
+PACE_KEYS: tuple[str, ...] = ("environment", "status", "outcome")
+#: The keys of `tally_histogram` after (project_id, grain, bucket).
+HISTOGRAM_KEYS: tuple[str, ...] = ("measure", "environment", "tool", "tool_version", "edge")
+
+MINUTES_KEPT = datetime.timedelta(microseconds=buckets.MINUTES_KEPT)
+HOURS_KEPT = datetime.timedelta(microseconds=buckets.HOURS_KEPT)
+# Rows stay a little longer than readers ask for them, so that a reader whose clock is behind finds them.
+SPARE = datetime.timedelta(hours=1)

@@ -1,0 +1,217 @@
+"""Count the retained operations again and compare with the tally: they must agree to the last one.
+
+An hour of one project at a time. Each comparison is one statement, which sees one moment of the database,
+so that ingest and folding may go on meanwhile. Facts count up, the tally counts down, and what does not
+cancel out is wrong.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import functools
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from django.db import connection, transaction
+
+from analytics import compaction, grains
+from analytics.grains import Grain
+from operations import jobs, partitions
+from operations.models import projects
+
+HOUR = datetime.timedelta(hours=1)
+DAY = datetime.timedelta(days=1)
+DAY_MS = 600_000
+DIFFERENCES_MAX = 1000  # told; further ones are only counted
+
+# Index operation_recent; a row lives in the day of its start or, near midnight, in the one beside it. The
+# tally by its primary key.
+_COUNT = """
+SELECT date_bin(%(width)s, started_at, 'epoch') AS bucket, {keys}, count(*) AS operations,
+    coalesce(sum(duration_us), 0) AS duration_us
+FROM operation WHERE project_id = %(project_id)s AND started_at >= %(since)s AND started_at < %(until)s
+    AND day BETWEEN %(since)s::timestamptz::date - 1 AND %(until)s::timestamptz::date + 1
+GROUP BY 1, {grouped}
+UNION ALL
+SELECT date_bin(%(width)s, bucket, 'epoch'), {kept}, -operations, -duration_us
+FROM tally WHERE project_id = %(project_id)s AND grain IN ({fresh}, %(grain)s)
+    AND bucket >= %(since)s AND bucket < %(until)s
+"""
+_COUNT_MEASURES = """
+SELECT date_bin(%(width)s, started_at, 'epoch') AS bucket, {keys}, count(*) AS operations, 0 AS duration_us
+FROM operation CROSS JOIN LATERAL (VALUES
+    ('duration', duration_us), ('lateness', late_by_us),
+    ('output_bytes', output_bytes), ('input_bytes', input_bytes)
+) AS measures (measure, amount)
+CROSS JOIN LATERAL (SELECT opsconsole_bucket(amount) AS edge) AS edges
+WHERE amount IS NOT NULL
+    AND project_id = %(project_id)s AND started_at >= %(since)s AND started_at < %(until)s
+    AND day BETWEEN %(since)s::timestamptz::date - 1 AND %(until)s::timestamptz::date + 1
+GROUP BY 1, {grouped}
+UNION ALL
+SELECT date_bin(%(width)s, bucket, 'epoch'), {kept}, -operations, 0
+FROM tally_histogram WHERE project_id = %(project_id)s AND grain IN ({fresh}, %(grain)s)
+    AND bucket >= %(since)s AND bucket < %(until)s
+"""
+# Where hours are kept, a day is their sum.
+_COUNT_HOURS = """
+SELECT %(since)s::timestamptz AS bucket, {keys}, {measures} FROM {table}
+WHERE project_id = %(project_id)s AND grain = {hour} AND bucket >= %(since)s AND bucket < %(until)s
+UNION ALL
+SELECT bucket, {keys}, {negated} FROM {table}
+WHERE project_id = %(project_id)s AND grain = {day} AND bucket = %(since)s
+"""
+_COMPARE = """
+SELECT bucket, {keys}, sum(operations), sum(duration_us) FROM ({counted}) AS summands
+GROUP BY bucket, {keys} HAVING sum(operations) <> 0 OR sum(duration_us) <> 0
+ORDER BY bucket, {keys}
+"""
+
+
+_HOW_MANY = """
+SELECT count(*) FROM operation
+WHERE project_id = %(project_id)s AND started_at >= %(since)s AND started_at < %(until)s
+    AND day BETWEEN %(since)s::timestamptz::date - 1 AND %(until)s::timestamptz::date + 1
+"""
+
+
+class Difference(NamedTuple):
+    """What the facts count more (or, below zero, less) than the tally under one key."""
+
+    project_id: int
+    table: str
+    grain: str
+    bucket: datetime.datetime
+    keys: dict[str, Any]
+    operations: int
+    duration_us: int
+
+
+class Report(NamedTuple):
+    """What a recount found; of the differences, the first thousand."""
+
+    projects: int
+    hours: int
+    operations: int
+    differences: list[Difference]
+    differences_count: int
+
+
+class _Span(NamedTuple):
+    since: datetime.datetime
+    until: datetime.datetime
+    grain: Grain
+    is_from_hours: bool = False
+
+
+def verify(*, now: datetime.datetime, project_id: int | None = None, days: int | None = None) -> Report:
+    """Recount every retained hour, or the last `days` days, of one project or of all."""
+    chosen = projects.Project.objects.filter(deleted_at__isnull=True)
+    if project_id is not None:
+        chosen = chosen.filter(pk=project_id)
+    told: list[Difference] = []
+    hours = operations = differences = 0
+    for project in chosen.order_by("pk"):
+        for span in _spans(project, now, days):
+            if not span.is_from_hours and span.grain in {Grain.HOUR, Grain.DAY}:
+                hours += (span.until - span.since) // HOUR
+                operations += _how_many(project.pk, span)
+            for table in compaction.TABLES:
+                wrong = _compare(project.pk, table, span)
+                differences += len(wrong)
+                told.extend(wrong[: DIFFERENCES_MAX - len(told)])
+    return Report(chosen.count(), hours, operations, told, differences)
+
+
+def _spans(project: projects.Project, now: datetime.datetime, days: int | None) -> Iterator[_Span]:
+    """Return what to compare: each day, its hours while hours are kept, and their minutes while those are."""
+    kept = partitions.existing("operation")
+    if not kept:
+        return
+    today = now.date()
+    first = max(min(kept), today - datetime.timedelta(days=project.retention_days - 1))
+    if days is not None:
+        first = max(first, today - datetime.timedelta(days=days - 1))
+    for n in range((max(kept) - first).days + 1):
+        day = datetime.datetime.combine(first, datetime.time(), tzinfo=datetime.UTC) + n * DAY
+        has_hours = day > now - grains.HOURS_KEPT
+        yield _Span(day, day + DAY, Grain.DAY, is_from_hours=has_hours)
+        if not has_hours:
+            continue
+        for hour in (day + n * HOUR for n in range(24)):
+            yield _Span(hour, hour + HOUR, Grain.HOUR)
+            if hour > now - grains.MINUTES_KEPT:
+                yield _Span(hour, hour + HOUR, Grain.MINUTE)
+                yield _Span(hour, hour + HOUR, Grain.PACE)
+
+
+def _compare(project_id: int, table: str, span: _Span) -> list[Difference]:
+    """Return where the facts and the tally of one span differ."""
+    if span.grain == Grain.PACE and table != "tally":
+        return []
+    keys = compaction.KEYS[table]
+    with _snapshot(span) as cursor:
+        cursor.execute(_statement(table, span.grain, span.is_from_hours), _parameters(project_id, span))
+        return [
+            Difference(
+                project_id,
+                table,
+                span.grain.name.lower(),
+                bucket,
+                dict(zip(keys, rest[:-2], strict=True)),
+                int(rest[-2]),
+                int(rest[-1]),
+            )
+            for bucket, *rest in cursor.fetchall()
+        ]
+
+
+def _how_many(project_id: int, span: _Span) -> int:
+    with _snapshot(span) as cursor:
+        cursor.execute(_HOW_MANY, _parameters(project_id, span))
+        return int(cursor.fetchone()[0])
+
+
+@contextlib.contextmanager
+def _snapshot(span: _Span) -> Iterator[Any]:
+    """Give a cursor whose statements are bounded; only a day past the hours needs more than a step."""
+    bound_ms = DAY_MS if span.grain == Grain.DAY else jobs.STEP_MS
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('statement_timeout', %s, true)", [str(bound_ms)])
+        yield cursor
+
+
+def _parameters(project_id: int, span: _Span) -> dict[str, Any]:
+    widths = {Grain.HOUR: HOUR, Grain.DAY: DAY}
+    return {
+        "project_id": project_id,
+        "since": span.since,
+        "until": span.until,
+        "grain": span.grain,
+        "width": widths.get(span.grain, HOUR / 60),
+    }
+
+
+@functools.cache
+def _statement(table: str, grain: Grain, is_from_hours: bool) -> str:
+    keys = compaction.KEYS[table]
+    if is_from_hours:
+        measures = ("operations", "duration_us" if table == "tally" else "0 AS duration_us")
+        counted = _COUNT_HOURS.format(
+            table=table,
+            keys=", ".join(keys),
+            measures=", ".join(measures),
+            negated=", ".join(f"-{name}" for name in measures),
+            hour=int(Grain.HOUR),
+            day=int(Grain.DAY),
+        )
+    else:
+        kept = [compaction.pace_key(key) if grain == Grain.PACE else key for key in keys]
+        counted = (_COUNT if table == "tally" else _COUNT_MEASURES).format(
+            keys=", ".join(f"{value} AS {key}" for value, key in zip(kept, keys, strict=True)),
+            kept=", ".join(kept),
+            grouped=", ".join(str(place) for place in range(2, len(keys) + 2)),
+            fresh=int(Grain.FRESH),
+        )
+    return _COMPARE.format(keys=", ".join(keys), counted=counted)
