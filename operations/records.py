@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from operations import compact, digests, endings, facts, limits, moments, redaction, rejections, wire
+from operations import compact, digests, blocks, facts, limits, moments, redaction, rejections, wire
 
 _LABELS = (
     "tool_version",
@@ -82,14 +82,14 @@ def tell(
         clock_is_ahead=times.greatest > now_us + limits.CLOCK_TOLERANCE_US,
         **told,  # type: ignore[arg-type]
     )
-    endings.tell(
+    blocks.tell(
         known, record, times=times, key=sender.digest_key, keep=_keeper(sender, excerpts), inferred=inferred
     )
     told_at = times.first if times.first is not None else now_us
     return Told(known, tuple(excerpts), _firsts(known), told_at)
 
 
-def _times(record: wire.Operation, *, sender: Sender, now_us: int) -> endings.Times:
+def _times(record: wire.Operation, *, sender: Sender, now_us: int) -> blocks.Times:
     """Parse the told times and refuse what cannot be kept."""
     started_at = ended_at = answered_at = None
     if record.started_at is not None:
@@ -106,7 +106,7 @@ def _times(record: wire.Operation, *, sender: Sender, now_us: int) -> endings.Ti
             raise rejections.TooFarAhead(pointer=f"/{name}")
         if moment < oldest:
             raise rejections.OlderThanRetention(pointer=f"/{name}")
-    return endings.Times(started_at, ended_at, answered_at)
+    return blocks.Times(started_at, ended_at, answered_at)
 
 
 def _bind(record: wire.Operation, sender: Sender) -> tuple[str | None, str | None]:
@@ -125,7 +125,7 @@ def _bind(record: wire.Operation, sender: Sender) -> tuple[str | None, str | Non
     return environment, runtime
 
 
-def _derive_identity(record: wire.Operation, times: endings.Times) -> str:
+def _derive_identity(record: wire.Operation, times: blocks.Times) -> str:
     """Derive the identity of a record without `operation_id`, the same for every record of the call."""
     if record.session_id and record.tool_call_id:
         parts = ("call", record.session_id, record.tool_call_id)
@@ -157,18 +157,18 @@ def _describe(
         told[name] = _identifier(getattr(record, name), key)
     keep = _keeper(sender, excerpts)
     if record.input is not None:
-        digest, size, excerpt = endings.payload(record.input, key=key, kind="input", keep=keep)
+        digest, size, excerpt = blocks.payload(record.input, key=key, kind="input", keep=keep)
         told.update(
             input_digest=digest, input_bytes=size, input_excerpt=excerpt, altered=record.input.altered
         )
         if record.input.sent_digest is not None:
-            told["sent_digest"] = endings.keyed_digest(key, record.input.sent_digest, "/input/sent_digest")
+            told["sent_digest"] = blocks.keyed_digest(key, record.input.sent_digest, "/input/sent_digest")
     if record.attributes:
         told["attributes_excerpt"] = keep("attributes", _encode(record.attributes), "/attributes", False)
     if record.manifest is not None:
         told["manifest_sequence"] = record.manifest.sequence
         if record.manifest.digest is not None:
-            told["manifest_digest"] = endings.keyed_digest(key, record.manifest.digest, "/manifest/digest")
+            told["manifest_digest"] = blocks.keyed_digest(key, record.manifest.digest, "/manifest/digest")
     if record.legs:
         legs = tuple(wire.Leg(name=redaction.redact_label(leg.name), ms=leg.ms) for leg in record.legs)
         told["legs"] = _encode(legs).decode()
@@ -188,7 +188,7 @@ def _identifier(text: str | None, key: bytes) -> str | None:
     return "redacted:" + digests.keyed(key, text).hex()
 
 
-def _keeper(sender: Sender, excerpts: list[Excerpt]) -> endings.Keep:
+def _keeper(sender: Sender, excerpts: list[Excerpt]) -> blocks.Keep:
     """Return the function that redacts and bounds words, keeps them in `excerpts`, and returns their hash."""
 
     def keep(kind: str, raw: bytes, pointer: str, is_truncated: bool) -> int:

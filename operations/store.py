@@ -76,6 +76,14 @@ RETURNING WITH (OLD AS was, NEW AS now) now.project_id, now.operation_id, now.at
 """
 
 
+_NAMES = ", ".join(name for name, _ in copying.COLUMNS)
+_GIVEN = (
+    f"SELECT {_NAMES} FROM jsonb_to_recordset(%s::jsonb) "
+    f"AS given ({', '.join(f'{name} {kind}' for name, kind in copying.COLUMNS)})"
+)
+_OPERATION_ID = [name for name, _ in copying.COLUMNS].index("operation_id")
+
+
 class Placed(NamedTuple):
     """One operation's facts with the day whose partition holds it."""
 
@@ -105,12 +113,19 @@ def upsert(*, project_id: int, received_at_us: int, batch: Sequence[Placed]) -> 
     raw = cast("psycopg.Connection[Any]", connection.connection)
     raw.prepare_threshold = 5
     with raw.cursor() as cursor:
-        if len(rows) <= DIRECT_MAX:
-            cursor.execute(direct_statement(), [copying.as_json(rows)], prepare=True)
-        else:
+        if len(rows) > DIRECT_MAX:
             copying.stage(cursor, rows)
             cursor.execute(staged_statement(), prepare=True)
-        return [Stored(*row) for row in cursor.fetchall()]
+            return [Stored(*row) for row in cursor.fetchall()]
+        # A few rows: most are new, and starting up the joins costs more than trying without them first.
+        cursor.execute(insert_statement(), [copying.as_json(rows)], prepare=True)
+        stored = [Stored(*row) for row in cursor.fetchall()]
+        inserted = {(row.operation_id, row.attempt) for row in stored}
+        known = [row for row in rows if row[_OPERATION_ID : _OPERATION_ID + 2] not in inserted]
+        if known:
+            cursor.execute(direct_statement(), [copying.as_json(known)], prepare=True)
+            stored += [Stored(*row) for row in cursor.fetchall()]
+        return stored
 
 
 @functools.cache
@@ -122,19 +137,28 @@ def staged_statement() -> str:
 @functools.cache
 def direct_statement() -> str:
     """Return the statement that merges the rows given as one JSON parameter, sorted already."""
-    names = ", ".join(name for name, _ in copying.COLUMNS)
-    columns = ", ".join(f"{name} {kind}" for name, kind in copying.COLUMNS)
-    return _statement(f"SELECT {names} FROM jsonb_to_recordset(%s::jsonb) AS given ({columns})")
+    return _statement(_GIVEN)
+
+
+@functools.cache
+def insert_statement() -> str:
+    """Return the statement that inserts those rows of one JSON parameter that are new, and leaves the rest."""
+    return f"""
+WITH stored AS (
+    INSERT INTO operation ({_NAMES}) {_GIVEN}
+    ON CONFLICT (project_id, operation_id, attempt, day) DO NOTHING
+    {RETURN_BOTH_STATES}
+),
+{COUNT_THE_DIFFERENCE}
+SELECT operation_id, attempt, is_new FROM stored
+"""
 
 
 def _statement(source: str) -> str:
-    names = ", ".join(name for name, _ in copying.COLUMNS)
-    sets = ",\n        ".join(
-        f"{fact.name} = {_joined(fact)}" for fact in facts.FACTS if fact.join != "identity"
-    )
+    sets = ",\n        ".join(f"{fact.name} = {_joined(fact)}" for fact in facts.FACTS if fact.join != "identity")
     return f"""
 WITH stored AS (
-    INSERT INTO operation AS known ({names})
+    INSERT INTO operation AS known ({_NAMES})
     {source}
     ON CONFLICT (project_id, operation_id, attempt, day) DO UPDATE SET
         {sets}
