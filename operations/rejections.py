@@ -340,3 +340,11 @@ class BodyTooSlow(Rejection):
     """The body did not arrive in time."""
 
     http_status = 408
+
+
+class BodyNotOtlp(Rejection):
+    """The body is not an OTLP export request of the media type that it claims."""
+
+
+class SpanWithoutIds(Rejection):
+    """The span has no valid trace and span id, nor a session and call id, so a repeat could not be told."""

@@ -1,0 +1,165 @@
+"""Which attribute tells which fact: for every field its candidates, in order; the first that says something
+counts.
+
+This table is where emitters differ. A new emitter is most often a few more candidates here; only what a table
+cannot say becomes a module of its own under `dialects/`.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from operations.otlp import decode
+
+# --- On the span ----------------------------------------------------------------------------------
+
+OPERATION = ("gen_ai.operation.name",)
+METHOD = ("mcp.method.name",)
+TOOL = ("gen_ai.tool.name", "tool.name")
+CALL_ID = ("gen_ai.tool.call.id", "gen_ai.tool.call_id", "tool_call.id")
+ARGUMENTS = ("gen_ai.tool.call.arguments", "tool_arguments", "gcp.vertex.agent.tool_call_args")
+RESULT = ("gen_ai.tool.call.result", "tool_response", "gcp.vertex.agent.tool_response")
+SESSION = ("gen_ai.conversation.id", "session.id", "gcp.vertex.agent.session_id")
+TRANSPORT_SESSION = ("mcp.session.id",)
+TURN = ("gen_ai.agent.call.id", "gcp.vertex.agent.invocation_id")
+SOURCE = ("mcp.server.name", "fastmcp.server.name")
+ERROR_TYPE = ("error.type",)
+ERROR_TEXT = ("error.message",)
+
+# --- On model spans -------------------------------------------------------------------------------
+
+PROVIDER = ("gen_ai.provider.name", "gen_ai.system")
+MODEL = ("gen_ai.request.model", "gen_ai.response.model")
+
+# --- On the resource ------------------------------------------------------------------------------
+
+SERVICE = ("service.name",)
+SERVICE_VERSION = ("service.version",)
+INSTANCE = ("service.instance.id",)
+ENVIRONMENT = ("deployment.environment.name", "deployment.environment")
+
+# --- In events: (event, attribute) ----------------------------------------------------------------
+
+ARGUMENTS_IN_EVENTS = (("gen_ai.tool.message", "content"),)
+RESULT_IN_EVENTS = (("gen_ai.choice", "message"),)
+EXCEPTION = "exception"
+EXCEPTION_TYPE = "exception.type"
+EXCEPTION_MESSAGE = "exception.message"
+
+#: What the rules of `detect` and `verdicts` look at beyond the fields.
+EVIDENCE = (
+    "gen_ai.tool.description",
+    "gen_ai.tool.status",
+    "logfire.msg",
+    "pydantic_ai.tool.failure_stage",
+    "rpc.response.status_code",
+    EXCEPTION_TYPE,
+    EXCEPTION_MESSAGE,
+)
+
+_ON_SPANS = (OPERATION, METHOD, TOOL, CALL_ID, ARGUMENTS, RESULT, SESSION, TRANSPORT_SESSION, TURN, SOURCE)
+_ON_OTHERS = (ERROR_TYPE, ERROR_TEXT, PROVIDER, MODEL, SERVICE, SERVICE_VERSION, INSTANCE, ENVIRONMENT)
+
+#: Every attribute that decoding keeps.
+WANTED = frozenset(
+    {
+        *(name for names in (*_ON_SPANS, *_ON_OTHERS) for name in names),
+        *(name for _, name in (*ARGUMENTS_IN_EVENTS, *RESULT_IN_EVENTS)),
+        *EVIDENCE,
+    }
+)
+
+#: What stands before the tool's name in the names of spans that tell no tool.
+TOOL_PREFIXES = ("MCP send tools/call ", "tools/call ", "execute_tool ")
+
+#: Call ids that are none.
+NO_CALL_IDS = frozenset({"<not specified>", "unknown", "none", "null", "undefined", "n/a"})
+
+#: Providers that are frameworks: what runs the agent, not who serves the model.
+FRAMEWORKS = re.compile(
+    r"(?:strands-agents|autogen|lang(?:graph|chain)|gcp\.vertex\.agent|microsoft\.agent_framework"
+    r"|semantic[_-]kernel|pydantic[_-]ai|openai[_-]agents|crewai|_OTHER|unknown)\Z",
+    re.IGNORECASE,
+)
+
+#: Service names that SDKs make up when nobody named the service.
+UNNAMED_SERVICE = "unknown_service"
+
+
+def first(attributes: Mapping[str, Any], candidates: tuple[str, ...]) -> Any:
+    """Return the first candidate that says something, else None."""
+    for name in candidates:
+        told = attributes.get(name)
+        if told is not None and told != "":
+            return told
+    return None
+
+
+def first_text(attributes: Mapping[str, Any], candidates: tuple[str, ...], chars_max: int) -> str | None:
+    """Return the first candidate that says something as text, shortened to `chars_max`."""
+    told = first(attributes, candidates)
+    if told is None or isinstance(told, (list, dict)):
+        return None
+    return storable(str(told)).strip()[:chars_max] or None
+
+
+def identifier(attributes: Mapping[str, Any], candidates: tuple[str, ...]) -> str | None:
+    """Return the first candidate as an id; one that is too long ends in its hash."""
+    told = first_text(attributes, candidates, 1 << 20)
+    if told is None or len(told) <= 128:
+        return told
+    return told[:95] + "~" + hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
+
+
+def in_events(span: decode.Span, candidates: tuple[tuple[str, str], ...]) -> Any:
+    """Return the first event's attribute that says something, else None."""
+    for name, attribute in candidates:
+        for event in span.events:
+            if event.name == name and event.attributes.get(attribute) is not None:
+                return event.attributes[attribute]
+    return None
+
+
+def tool(span: decode.Span) -> str | None:
+    """Return the tool's name as the span tells it: an attribute, else what its name says."""
+    told = first_text(span.attributes, TOOL, 128)
+    if told is not None:
+        return told
+    for prefix in TOOL_PREFIXES:
+        if span.name.startswith(prefix):
+            return storable(span.name[len(prefix) :]).strip()[:128] or None
+    return None
+
+
+def call_id(span: decode.Span) -> str | None:
+    """Return the model provider's id of the call, unless it is a placeholder."""
+    told = identifier(span.attributes, CALL_ID)
+    return None if told is None or told.lower() in NO_CALL_IDS else told
+
+
+def provider(span: decode.Span) -> str | None:
+    """Return who serves the model that a model span names; a framework's own name is nobody."""
+    for name in PROVIDER:
+        told = first_text(span.attributes, (name,), 64)
+        if told is not None and not FRAMEWORKS.match(told):
+            return told
+    return None
+
+
+@functools.lru_cache(maxsize=1024)
+def runtime(service: str | None, service_version: str | None, scope: str, scope_version: str) -> str | None:
+    """Return `name@version` of the service, or of the instrumentation where nobody named the service."""
+    name, version = service, service_version
+    if not name or name.startswith(UNNAMED_SERVICE):
+        name, version = scope, scope_version
+    name = storable(name)
+    return (f"{name}@{version}" if version else name)[:128] or None
+
+
+def storable(text: str) -> str:
+    """Return `text` without what PostgreSQL's text cannot hold."""
+    return text.replace("\0", "\u2400") if "\0" in text else text
