@@ -16,7 +16,7 @@ VISIBLE_SHARE = 0.004
 
 @dataclasses.dataclass(frozen=True)
 class Bar:
-    """One row of a bar table: how long it is, and what it says; `words` and `note` are our own."""
+    """One row of a bar table: how long it is, and what it says."""
 
     label: str
     value: float
@@ -33,8 +33,9 @@ def bars(
     """Draw a table of bars, scaled to the largest (or to `largest`: 1 for shares)."""
     top = largest or max((row.value for row in rows), default=0) or 1
     heads = (
-        f'<th scope="col">{markup.words(heading)}</th><th scope="col" class="bar-cell"><span class="sr-only">Bar'
-        f'</span></th><th scope="col" class="num">{markup.words(value_heading)}</th>'
+        f'<th scope="col">{markup.words(heading)}</th>'
+        '<th scope="col" class="bar-cell"><span class="sr-only">Bar</span></th>'
+        f'<th scope="col" class="num">{markup.words(value_heading)}</th>'
     )
     body = "".join(_bar(row, top) for row in rows)
     return markup.Chart(markup.region(label, "table bars", heads, body))
@@ -42,14 +43,14 @@ def bars(
 
 def _bar(row: Bar, top: float) -> str:
     tone, thin = ("quiet", " thin") if row.is_thin else (markup.words(row.tone), "")
-    note = f'<span class="note">{markup.escaped(row.note)}</span>' if row.note else ""
+    note = f'<span class="note">{markup.figure(row.note)}</span>' if row.note else ""
     width = markup.at(min(1.0, row.value / top))
     return (
         f'<tr><th scope="row"><span class="clip">{_linked(row.label, row.href)}</span></th>'
         f'<td class="bar-cell"><svg height="8" {markup.HIDDEN}>'
         '<rect class="fill-track" width="100%" height="8" rx="2"/>'
         f'<rect class="fill-{tone}" width="{width}" height="8" rx="2"/></svg></td>'
-        f'<td class="num"><span class="value{thin}">{markup.escaped(row.words)}</span>{note}</td></tr>'
+        f'<td class="num"><span class="value{thin}">{markup.figure(row.words)}</span>{note}</td></tr>'
     )
 
 

@@ -54,12 +54,12 @@ class Column:
 
 def words(text: str) -> str:
     """Escape text for an element or a quoted attribute, hidden characters written out."""
-    return escaped(visible.plain(text))
+    return _escaped(visible.plain(text))
 
 
-def escaped(text: str) -> str:
-    """Escape words of our own, which may hold a narrow space on purpose."""
-    return saxutils.escape(text, {'"': "&quot;", "'": "&#39;"})
+def figure(text: str) -> str:
+    """Escape a number in words, which holds a narrow space before its unit on purpose."""
+    return display.NARROW_SPACE.join(words(part) for part in text.split(display.NARROW_SPACE))
 
 
 def lines(*parts: str) -> str:
@@ -71,7 +71,7 @@ def link(href: str) -> str:
     """Escape an address of this site; anything that could leave it or run is refused."""
     if href[:1] not in {"/", "?", "#"} or href.startswith(("//", "/\\")):
         raise ValueError("a chart links only to this site")
-    return escaped(href)
+    return _escaped(href)
 
 
 def at(fraction: float) -> str:
@@ -155,3 +155,7 @@ def swatch(key: str) -> str:
     return (
         f'<svg width="10" height="10" {HIDDEN}><rect class="fill-{key}" width="10" height="10" rx="2"/></svg>'
     )
+
+
+def _escaped(text: str) -> str:
+    return saxutils.escape(text, {'"': "&quot;", "'": "&#39;"})
