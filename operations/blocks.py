@@ -1,108 +1,268 @@
-"""How a tool call went, in the words of the screen: its ending, and the marks it does not say. Pure."""
+"""How a record says the call ended: the answer block, the caller's verdict, and the digests beside them.
+
+Both blocks move as one. Each gets a rank, the bytes by which the least of two blocks is found: told before
+inferred, then the earlier time, then the least digest of the block. Equal ranks are equal blocks.
+"""
 
 from __future__ import annotations
 
-import dataclasses
+import hashlib
+import re
+import struct
+from collections.abc import Callable
+from typing import NamedTuple
 
-from operations import marks
+import msgspec
+
+from operations import digests, facts, limits, redaction, rejections, wire
+
+UNLISTED = "unlisted"
+
+Keep = Callable[[str, bytes, str, bool], int]
+
+_CODE = re.compile(r"[a-z][a-z0-9_]{0,63}\Z", re.ASCII)
+_VERDICTS = frozenset({"timed_out", "cancelled"})
+_ANSWERS = frozenset({"done", "contract_error", "denied", "runtime_error"})
+_CONTRACT_KINDS = frozenset({"invalid_arguments", "unknown_tool", "unsupported_protocol"})
+_encode = msgspec.json.Encoder().encode
 
 
-@dataclasses.dataclass(frozen=True)
-class Ending:
-    """How a tool call went: the word, its shape and its colour's name."""
+class Times(NamedTuple):
+    """The told times of one record, in Unix microseconds."""
 
-    key: str
-    word: str
-    icon: str
-    detail: str = ""
+    started_at: int | None
+    ended_at: int | None
+    answered_at: int | None
 
     @property
-    def words(self) -> str:
-        """Word and detail in one line: `Failed: quota_exceeded`."""
-        return f"{self.word}: {self.detail}" if self.detail else self.word
+    def greatest(self) -> int:
+        """The latest of them; 0 when none was told."""
+        return max(self.started_at or 0, self.ended_at or 0, self.answered_at or 0)
+
+    @property
+    def first(self) -> int | None:
+        """The record's own time: its start, else its end, else its answer."""
+        for moment in self:
+            if moment is not None:
+                return moment
+        return None
 
 
-#: In the order in which charts stack them, from the baseline up.
-ENDINGS: dict[str, Ending] = {
-    ending.key: ending
-    for ending in (
-        Ending("success", "Success", "check"),
-        Ending("failed", "Failed", "x"),
-        Ending("exception", "Exception", "zap"),
-        Ending("never_ran", "Never ran", "circle-slash"),
-        Ending("timed_out", "Timed out", "alarm-clock-off"),
-        Ending("denied", "Denied", "shield-x"),
-        Ending("cancelled", "Cancelled", "circle-minus"),
-        Ending("running", "Running", "loader"),
-        Ending("awaiting_approval", "Awaiting approval", "hourglass"),
-    )
-}
-
-_OF_STATUS = {"runtime_error": "exception", "contract_error": "never_ran"}
-_KINDS = {
-    "invalid_arguments": "bad arguments",
-    "unknown_tool": "unknown tool",
-    "unsupported_protocol": "unsupported protocol",
-}
+def tell(
+    known: facts.Facts,
+    record: wire.Operation,
+    *,
+    times: Times,
+    key: bytes,
+    keep: Keep,
+    inferred: frozenset[str] = frozenset(),
+) -> None:
+    """Fill in what `record` tells of the ending, and refuse what contradicts itself."""
+    status, is_inferred = _status(record)
+    _refuse_contradictions(record, status)
+    is_inferred = is_inferred or "status" in inferred
+    if status in _VERDICTS:
+        _tell_verdict(known, record, status or "", times, keep)
+        if record.answer is None and times.answered_at is None:
+            return
+        status = "done"
+    if status in _ANSWERS:
+        _tell_answer(known, record, status or "", times, key, keep, is_inferred)
 
 
-def key_of(status: str, outcome: str | None = None) -> str:
-    """Return which ending a status and an outcome make: a failure is never a green `done`."""
+def _status(record: wire.Operation) -> tuple[str | None, bool]:
+    """Return the told status, else the one that follows from what else was told; whether it was inferred."""
+    if record.status in {None, "running", "awaiting_approval"} and (
+        record.answer is not None or record.answered_at is not None
+    ):
+        return "done", False
+    if record.status is not None:
+        return record.status, False
+    if record.contract is not None:
+        return "contract_error", True
+    if record.error is not None and record.outcome is None:
+        return "runtime_error", True
+    if record.outcome is not None or record.ended_at is not None or record.output is not None:
+        return "done", record.outcome is None
+    return ("done", True) if record.conflict is not None else (None, True)
+
+
+def _refuse_contradictions(record: wire.Operation, status: str | None) -> None:
+    if record.outcome is not None and status != "done":
+        raise rejections.OutcomeWithoutDone(pointer="/outcome")
+    if record.answer is not None and status not in _VERDICTS | {"done"}:
+        raise rejections.AnswerWithOtherEnding(pointer="/answer")
+
+
+def _tell_verdict(known: facts.Facts, record: wire.Operation, status: str, times: Times, keep: Keep) -> None:
+    known.verdict_status = status
+    known.verdict_at = times.ended_at
+    known.verdict_code, words = _code(record.code)
+    known.verdict_category, known.verdict_flags = _error(record.error)
+    known.verdict_excerpt = _error_excerpt(record, words, keep)
+    block = (known.verdict_code, known.verdict_category, known.verdict_flags, known.verdict_excerpt)
+    # `cancelled` and `timed_out` at the same moment: the byte order of the words decides.
+    known.verdict_rank = _rank(times.ended_at, status.encode()[:1], block)
+
+
+def _tell_answer(
+    known: facts.Facts,
+    record: wire.Operation,
+    status: str,
+    times: Times,
+    key: bytes,
+    keep: Keep,
+    is_inferred: bool,
+) -> None:
+    known.answer_status = status
+    apart = record.answer if record.answer is not None else wire.Answer()
+    answer_told = record.status not in _VERDICTS
+    code, words = _code(apart.code or (record.code if answer_told else None))
     if status == "done":
-        return "failed" if outcome == "failure" else "success"
-    return _OF_STATUS.get(status, status)
+        outcome = apart.outcome or (record.outcome if answer_told else None)
+        if outcome is None:
+            is_inferred = True
+        known.answer_outcome = outcome or "success"
+    known.answer_code = code
+    known.answer_ended_at = times.ended_at if answer_told else None
+    known.answered_at = times.answered_at if times.answered_at is not None else known.answer_ended_at
+    known.verified = record.verified
+    if answer_told:
+        known.answer_category, known.answer_flags = _error(record.error)
+        known.error_excerpt = _error_excerpt(record, words, keep)
+    elif words is not None:
+        known.error_excerpt = keep("error", _encode({"code": words}), "/answer/code", False)
+    _tell_contract(known, record, status)
+    _tell_output(known, record, apart, key, keep)
+    block = tuple(getattr(known, name) for name in _ANSWER_BLOCK)
+    known.answer_rank = _rank(known.answered_at, b"\1" if is_inferred else b"\0", block, flag_first=True)
+    if not is_inferred:
+        ending = (status, known.answer_outcome, known.answer_code)
+        known.ending_least = known.ending_greatest = _signed(_digest(ending))
+        if known.output_digest is not None:
+            known.output_least = known.output_greatest = _signed(known.output_digest)
 
 
-def of(status: str, outcome: str | None = None, code: str | None = None, kind: str | None = None) -> Ending:
-    """Return the ending on screen: `Failed: quota`, `Exception: down`, `Never ran: bad arguments`."""
-    base = ENDINGS[key_of(status, outcome)]
-    if base.key == "never_ran":
-        return dataclasses.replace(base, detail=_KINDS.get(kind or "", code or ""))
-    if base.key in {"failed", "exception", "denied", "timed_out", "cancelled"} and code:
-        return dataclasses.replace(base, detail=code)
-    return base
+_ANSWER_BLOCK = tuple(
+    fact.name
+    for fact in facts.FACTS
+    if fact.join == "answer" and fact.name not in {"answer_rank", "answered_at"}
+)
 
 
-@dataclasses.dataclass(frozen=True)
-class MarkWord:
-    """A mark on screen."""
-
-    name: str
-    word: str
-    tone: str
-
-
-_MARK_WORDS: dict[marks.Mark, tuple[str, str]] = {
-    marks.Mark.UNFINISHED: ("Unfinished", "warn"),
-    marks.Mark.STALE_REVISION: ("Stale revision", "warn"),
-    marks.Mark.LATE_ANSWER: ("Late answer", "warn"),
-    marks.Mark.PHANTOM_FAILURE: ("Told “failed”, but it happened", "bad"),
-    marks.Mark.ALTERED_IN_TRANSIT: ("Altered in transit", "warn"),
-    marks.Mark.UNVERIFIED_SUCCESS: ("Unverified", "plain"),
-    marks.Mark.UNBOUNDED_OUTPUT: ("Output over its bound", "warn"),
-    marks.Mark.UNSAFE_ERROR_TOLD: ("Unsafe error told", "bad"),
-    marks.Mark.OVER_BUDGET: ("Over budget", "warn"),
-    marks.Mark.CONTRADICTED: ("Contradicted", "bad"),
-    marks.Mark.ID_REUSED: ("Id reused", "warn"),
-    marks.Mark.CLOCK_AHEAD: ("Clock ahead", "plain"),
-}
-
-#: Every signal by its name, in words; those that an ending already says have no badge.
-SIGNAL_WORDS: dict[str, str] = {
-    "contract_error": "Never ran",
-    "unknown_tool": "Unknown tool",
-    "structured_failure": "Failed",
-    "runtime_error": "Exception",
-    "timed_out": "Timed out",
-    **{str(mark.name).lower(): word for mark, (word, _) in _MARK_WORDS.items()},
-}
+def _tell_contract(known: facts.Facts, record: wire.Operation, status: str) -> None:
+    if record.contract is not None:
+        known.answer_contract_kind = record.contract.kind
+        if record.contract.issues:
+            issues = [
+                {"path": redaction.redact_label(issue.path), "keyword": redaction.redact_label(issue.keyword)}
+                for issue in record.contract.issues
+            ]
+            known.contract_issues = _encode(issues).decode()
+    elif status == "contract_error" and known.answer_code in _CONTRACT_KINDS:
+        known.answer_contract_kind = known.answer_code
+    if status == "contract_error" and known.answer_code is None:
+        known.answer_code = known.answer_contract_kind
+    if record.conflict is not None:
+        known.conflict_resource = _label(record.conflict.resource)
+        known.expected_revision = _label(record.conflict.expected_revision)
+        known.actual_revision = _label(record.conflict.actual_revision)
 
 
-def mark_words(bits: int) -> tuple[MarkWord, ...]:
-    """Return the marks of a call that its ending does not already say, the gravest first."""
-    found = [
-        MarkWord(name=str(mark.name).lower(), word=word, tone=tone)
-        for mark, (word, tone) in _MARK_WORDS.items()
-        if bits & mark and not (mark is marks.Mark.LATE_ANSWER and bits & marks.Mark.PHANTOM_FAILURE)
-    ]
-    return tuple(sorted(found, key=lambda mark: ("bad", "warn", "plain").index(mark.tone)))
+def _tell_output(
+    known: facts.Facts, record: wire.Operation, apart: wire.Answer, key: bytes, keep: Keep
+) -> None:
+    if record.output is not None:
+        known.output_digest, known.output_bytes, known.output_excerpt = payload(
+            record.output, key=key, kind="output", keep=keep
+        )
+    if apart.digest is not None:
+        known.output_digest = keyed_digest(key, apart.digest, "/answer/digest")
+    if apart.bytes is not None:
+        known.output_bytes = apart.bytes
+
+
+def payload(
+    part: wire.Payload, *, key: bytes, kind: str, keep: Keep
+) -> tuple[bytes | None, int | None, int | None]:
+    """Return the keyed digest, size and excerpt hash of an input or output; a whole value is then forgotten."""
+    digest, size, excerpt = part.digest, part.bytes, None
+    if part.value != wire.ABSENT:
+        raw = bytes(part.value)
+        if len(raw) > limits.VALUE_BYTES_MAX:
+            raise rejections.TooLong(
+                f"/{kind}/value is longer than {limits.VALUE_BYTES_MAX} bytes.", pointer=f"/{kind}/value"
+            )
+        digest, size = digests.value_digest(raw), len(raw)
+        excerpt = keep(kind, raw, f"/{kind}/value", False)
+    elif part.compact != wire.ABSENT:
+        if len(part.compact) > limits.COMPACT_BYTES_MAX:
+            raise rejections.TooLong(
+                f"/{kind}/compact is longer than {limits.COMPACT_BYTES_MAX} bytes.",
+                pointer=f"/{kind}/compact",
+            )
+        excerpt = keep(kind, bytes(part.compact), f"/{kind}/compact", bool(part.truncated))
+    keyed = keyed_digest(key, digest, f"/{kind}/digest") if digest is not None else None
+    return keyed, size, excerpt
+
+
+def keyed_digest(key: bytes, digest: str, pointer: str) -> bytes:
+    """Return what is stored of a digest: its HMAC under the project's key, or refuse a malformed one."""
+    if not digests.well_formed(digest):
+        raise rejections.BadDigest(pointer=pointer)
+    return digests.keyed(key, digest.lower())
+
+
+def _code(told: str | None) -> tuple[str | None, str | None]:
+    """Return a well-formed code as it is; prose becomes `unlisted`, with its words for the excerpt."""
+    if not told:
+        return None, None
+    # A code is short snake case, yet a token can be too: what redaction would touch is not a code.
+    if _CODE.match(told) and redaction.redact_label(told) == told:
+        return told, None
+    return UNLISTED, told
+
+
+def _error(error: wire.Error | None) -> tuple[str | None, int | None]:
+    """Return the category and the flags of the error contract."""
+    if error is None:
+        return None, None
+    flags = 0
+    for value, told, true in (
+        (error.retryable, facts.RETRYABLE_TOLD, facts.RETRYABLE),
+        (error.safe_for_model, facts.SAFE_TOLD, facts.SAFE),
+        (error.told_model, facts.MODEL_TOLD, facts.MODEL),
+    ):
+        if value is not None:
+            flags |= told | (true if value else 0)
+    return _label(error.category), flags
+
+
+def _error_excerpt(record: wire.Operation, words: str | None, keep: Keep) -> int | None:
+    """Keep the words of the error: its text, its suggested actions, and a code that was prose."""
+    told: dict[str, object] = {}
+    if record.error is not None and record.error.text:
+        told["text"] = record.error.text
+    if record.error is not None and record.error.suggested_actions:
+        told["suggested_actions"] = record.error.suggested_actions
+    if words is not None:
+        told["code"] = words
+    return keep("error", _encode(told), "/error", False) if told else None
+
+
+def _label(text: str | None) -> str | None:
+    return redaction.redact_label(text) if text else None
+
+
+def _digest(block: object) -> bytes:
+    return hashlib.blake2b(msgspec.msgpack.encode(block), digest_size=16).digest()
+
+
+def _rank(moment: int | None, flag: bytes, block: object, *, flag_first: bool = False) -> bytes:
+    """Return the bytes that order blocks: the flag, the time (none is last) and the digest of the block."""
+    at = b"\xff" * 8 if moment is None else struct.pack(">Q", moment + 2**62)
+    return (flag + at if flag_first else at + flag) + _digest(block)
+
+
+def _signed(digest: bytes) -> int:
+    return int.from_bytes(digest[:8], "big", signed=True)

@@ -1,7 +1,7 @@
 """From bytes to records: one array, one object or lines of JSON, each record refused by itself.
 
-The common batch is decoded in one call, strictly. Only a batch that is not perfectly clean is taken apart: fields
-this version does not know are left out and counted, what is wrong is refused by name with a pointer.
+The common batch is decoded in one call, strictly. Only a batch that is not perfectly clean is taken apart:
+fields this version does not know are left out and counted, what is wrong is refused by name with a pointer.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -19,7 +19,7 @@ from operations import limits, rejections, wire
 class Entry(NamedTuple):
     """One record of a request: decoded, or refused."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # a tuple's own `index` is of no use here
     record: wire.Operation | None
     rejection: rejections.Rejection | None = None
     operation_id: str | None = None
@@ -131,11 +131,13 @@ def _split(body: bytes) -> list[bytes]:
         return [bytes(raw) for raw in _split_array(body)]
     except (msgspec.MsgspecError, RecursionError, ValueError):
         pass
-    # The standard library reads NaN and Infinity, so that one such number refuses its record and not the batch.
+    # The standard library reads NaN and Infinity, so that one such number refuses its record and not the
+    # batch.
     text = body.decode()
     if not text.startswith("["):
         raise rejections.BodyNotJson
-    scanner, position, found = json.JSONDecoder(), 1, []
+    scanner, position = json.JSONDecoder(), 1
+    found: list[bytes] = []
     try:
         while True:
             position = _skip_space(text, position)
@@ -258,7 +260,7 @@ def _without_unknown_items(name: str, value: msgspec.Raw, unknown: list[str]) ->
     if name != "legs" or bytes(value).lstrip()[:1] != b"[":
         return value
     legs = []
-    for item in cast("list[msgspec.Raw]", _split_array(value)):
+    for item in _split_array(value):
         if bytes(item).lstrip()[:1] != b"{":
             return value
         leg = _decode_fields(item)

@@ -1,7 +1,7 @@
 """Keep excerpts beside the operations they belong to, filed by the day by which they must be gone.
 
-A row is addressed by its content, so the same words told twice are one row, and two records that told different
-words both keep theirs; the operation's facts say which one counts.
+A row is addressed by its content, so the same words told twice are one row, and two records that told
+different words both keep theirs; the operation's facts say which one counts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 import psycopg
 from django.db import connection
 
-from operations import copying, redaction
+from operations import copying, records, redaction
 
 _NAMES = (
     "project_id, operation_id, attempt, kind, hash, gone_on, rules_version, is_truncated, content, remarks"
@@ -48,11 +48,7 @@ class Row(NamedTuple):
 
     operation_id: str
     attempt: int
-    kind: str
-    hash: int
-    content: bytes
-    remarks: bytes | None
-    is_truncated: bool
+    excerpt: records.Excerpt
 
 
 class Kept(NamedTuple):
@@ -73,15 +69,15 @@ def keep(*, project_id: int, gone_on: datetime.date, rows: Iterable[Row]) -> Non
             project_id,
             row.operation_id,
             row.attempt,
-            row.kind,
-            row.hash,
+            row.excerpt.kind,
+            row.excerpt.hash,
             gone_on,
             redaction.RULES_VERSION,
-            row.is_truncated,
-            row.content.decode(),
-            None if row.remarks is None else row.remarks.decode(),
+            row.excerpt.is_truncated,
+            row.excerpt.content.decode(),
+            None if row.excerpt.remarks is None else row.excerpt.remarks.decode(),
         )
-        for row in sorted(rows, key=lambda row: row[:4])
+        for row in sorted(rows, key=lambda row: (*row[:2], row.excerpt.kind, row.excerpt.hash))
     ]
     if not values:
         return

@@ -1,16 +1,17 @@
 """The pipeline on one screen: what was decoded is checked and redacted, folded, stored and counted, and then answered.
 
-Nothing is answered before it is committed. A refused record never takes its batch down; a record that only the
-database refuses is found by halving and refused by name.
+Nothing is answered before it is committed. A refused record never takes its batch down; a record that only
+the database refuses is found by halving and refused by name.
 """
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import psycopg
 import structlog
@@ -39,7 +40,8 @@ logger = structlog.get_logger(__name__)
 Outcome = Literal["accepted", "duplicate", "merged", "rejected"]
 
 RETRIES_MAX = 3
-# A missing partition is a CheckViolation; a row that retention dropped while it was looked up, a NotNullViolation.
+# A missing partition is a CheckViolation; a row that retention dropped while it was looked up, a
+# NotNullViolation.
 _RETRIED = (pg.DeadlockDetected, pg.SerializationFailure, pg.CheckViolation, pg.NotNullViolation)
 # What can be the fault of one record.
 _REFUSED = (psycopg.DataError, psycopg.IntegrityError, pg.ProgramLimitExceeded, ValueError)
@@ -48,7 +50,7 @@ _REFUSED = (psycopg.DataError, psycopg.IntegrityError, pg.ProgramLimitExceeded, 
 class Result(NamedTuple):
     """What became of one record."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # a tuple's own `index` is of no use here
     operation_id: str | None
     attempt: int
     result: Outcome
@@ -69,7 +71,7 @@ class Receipt(NamedTuple):
 
 
 class _Submitted(NamedTuple):
-    index: int
+    index: int  # type: ignore[assignment]  # a tuple's own `index` is of no use here
     told: records.Told
 
 
@@ -88,8 +90,8 @@ def ingest(
 ) -> Receipt:
     """Store what `entries` tell and return what became of each.
 
-    Raises `StoreUnavailable` (nothing of this call is lost or half counted; a retry is safe) or the refusal of a key
-    that died meanwhile.
+    Raises `StoreUnavailable` (nothing of this call is lost or half counted; a retry is safe) or the refusal
+    of a key that died meanwhile.
     """
     results: dict[int, Result] = {}
     submitted = _tell(credential, entries, now, results)
@@ -215,9 +217,10 @@ def _attempt(
         try:
             with transaction.atomic():
                 outcomes = step(credential, part, now)
-                _store_beside(credential, part, now, outcomes)
-                with connection.cursor() as cursor:
-                    access.recheck(cursor, credential)
+                with _one_trip(part):
+                    _store_beside(credential, part, now, outcomes)
+                    with connection.cursor() as cursor:
+                        access.recheck(cursor, credential)
         except (DatabaseError, psycopg.Error) as error:
             if attempt == RETRIES_MAX or not isinstance(_cause(error), _RETRIED):
                 raise
@@ -226,6 +229,13 @@ def _attempt(
         firsts.remember(credential.project_id, told)
         return outcomes
     raise AssertionError("the loop returns or raises")
+
+
+def _one_trip(part: Sequence[_Submitted]) -> contextlib.AbstractContextManager[object]:
+    """Send the statements of a small batch together; a large one copies, which a pipeline cannot."""
+    if sum(len(record.told.excerpts) for record in part) > excerpts.DIRECT_MAX:
+        return contextlib.nullcontext()
+    return cast("psycopg.Connection[object]", connection.connection).pipeline()
 
 
 def _store_started(
@@ -340,7 +350,7 @@ def _store_beside(
         (record, outcome) for record, outcome in zip(part, outcomes, strict=True) if outcome is not None
     ]
     rows = (
-        excerpts.Row(*_identity(record), *excerpt)
+        excerpts.Row(*_identity(record), excerpt)
         for record, outcome in placed
         if outcome != "duplicate"
         for excerpt in record.told.excerpts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from django.db import connection
 
@@ -16,9 +16,12 @@ INSERT INTO ingest_count (project_id, bucket, key_id, result, reason, records)
 SELECT %s, date_bin('1 minute', %s, 'epoch'), %s, told.result, told.reason, told.records
 FROM unnest(%s::text[], %s::text[], %s::bigint[]) AS told (result, reason, records)
 """
-_SKEW = """
+# Both in one trip, since every request makes it.
+_COUNT_WITH_SKEW = f"""
+WITH counted AS ({_COUNT})
 INSERT INTO ingest_skew (project_id, bucket, runtime, instance, records, sum_us, least_us, greatest_us)
-SELECT %s, date_bin('1 minute', %s, 'epoch'), told.runtime, told.instance, told.records, told.sum_us, told.least_us,
+SELECT %s, date_bin('1 minute', %s, 'epoch'), told.runtime, told.instance, told.records, told.sum_us,
+told.least_us,
     told.greatest_us
 FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
     AS told (runtime, instance, records, sum_us, least_us, greatest_us)
@@ -68,23 +71,26 @@ def count(
     skews: Iterable[Skew] = (),
 ) -> None:
     """Count results and skews, in the caller's transaction."""
-    _count(credential, now, [(result, None, records) for result, records in results.items()])
-    rows = list(zip(*skews, strict=True))
-    if rows:
-        with connection.cursor() as cursor:
-            cursor.execute(_SKEW, [credential.project_id, now, *map(list, rows)])
+    counted = _counted(credential, now, [(result, None, records) for result, records in results.items()])
+    skewed = [list(column) for column in zip(*skews, strict=True)]
+    if not results:
+        return
+    with connection.cursor() as cursor:
+        if skewed:
+            cursor.execute(_COUNT_WITH_SKEW, [*counted, credential.project_id, now, *skewed])
+        else:
+            cursor.execute(_COUNT, counted)
 
 
 def count_rejected(*, credential: access.Credential, now: datetime.datetime, reasons: Counter[str]) -> None:
     """Count refused records by reason."""
-    _count(credential, now, [("rejected", reason, records) for reason, records in reasons.items()])
-
-
-def _count(
-    credential: access.Credential, now: datetime.datetime, rows: list[tuple[str, str | None, int]]
-) -> None:
-    if not rows:
-        return
-    columns = [list(column) for column in zip(*rows, strict=True)]
+    rows = [("rejected", reason, records) for reason, records in reasons.items()]
     with connection.cursor() as cursor:
-        cursor.execute(_COUNT, [credential.project_id, now, credential.keyid, *columns])
+        cursor.execute(_COUNT, _counted(credential, now, rows))
+
+
+def _counted(
+    credential: access.Credential, now: datetime.datetime, rows: Sequence[tuple[str, str | None, int]]
+) -> list[Any]:
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    return [credential.project_id, now, credential.keyid, *columns]

@@ -1,9 +1,9 @@
 """Join the facts of one operation, in any order, any number of times.
 
-The principle: an operation is the least upper bound of everything told about it. Each rule is a join, so records may
-come twice, split or shuffled and the row is the same. The danger: a rule that looks at arrival (last write wins, "if
-empty then set") silently makes rows depend on the network. `store.py` states the same rules in SQL from the same
-table, and a property test holds the two together.
+The principle: an operation is the least upper bound of everything told about it. Each rule is a join, so
+records may come twice, split or shuffled and the row is the same. The danger: a rule that looks at arrival
+(last write wins, "if empty then set") silently makes rows depend on the network. `store.py` states the same
+rules in SQL from the same table, and a property test holds the two together.
 """
 
 from __future__ import annotations
@@ -145,10 +145,26 @@ def _ending_marks(known: facts.Facts, status: str) -> Mark:
 
 
 def _fact_marks(known: facts.Facts, outcome: str | None, legs_ms: float | None) -> Mark:
-    """The marks that follow from single facts, and the denominators."""
-    found = Mark(0)
+    """The marks that follow from single facts."""
+    found = _judged_marks(known, outcome)
     if known.answer_code == "stale_revision" or _has_conflict(known):
         found |= Mark.STALE_REVISION
+    if legs_ms is not None and known.timeout_ms is not None:
+        found |= Mark.HAS_LEGS
+        if legs_ms * (100 + marking.HEADROOM_PERCENT) > known.timeout_ms * 100:
+            found |= Mark.OVER_BUDGET
+    if known.ending_least != known.ending_greatest or known.output_least != known.output_greatest:
+        found |= Mark.CONTRADICTED
+    if known.clock_is_ahead:
+        found |= Mark.CLOCK_AHEAD
+    if known.greatest_tool is not None and known.greatest_tool != known.tool:
+        found |= Mark.ID_REUSED
+    return found
+
+
+def _judged_marks(known: facts.Facts, outcome: str | None) -> Mark:
+    """The marks that can only be judged where both sides were told, with their denominators."""
+    found = Mark(0)
     if known.sent_digest is not None and known.input_digest is not None:
         found |= Mark.HAS_SENT_DIGEST
         if known.sent_digest != known.input_digest:
@@ -162,16 +178,6 @@ def _fact_marks(known: facts.Facts, outcome: str | None, legs_ms: float | None) 
         found |= Mark.HAS_ERROR_TOLD
         if flags & facts.MODEL and not flags & facts.SAFE:
             found |= Mark.UNSAFE_ERROR_TOLD
-    if legs_ms is not None and known.timeout_ms is not None:
-        found |= Mark.HAS_LEGS
-        if legs_ms * (100 + marking.HEADROOM_PERCENT) > known.timeout_ms * 100:
-            found |= Mark.OVER_BUDGET
-    if known.ending_least != known.ending_greatest or known.output_least != known.output_greatest:
-        found |= Mark.CONTRADICTED
-    if known.clock_is_ahead:
-        found |= Mark.CLOCK_AHEAD
-    if known.greatest_tool is not None and known.greatest_tool != known.tool:
-        found |= Mark.ID_REUSED
     return found
 
 

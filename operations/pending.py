@@ -1,15 +1,15 @@
 """Facts that name no start and whose operation has not come: they wait, join when it comes, and are never dropped.
 
-After an hour they count as orphans (answers without a call). The danger is a start and an ending that pass each other
-in two transactions, so that neither sees the other: every storing transaction holds the project's lock shared, and
-one that is about to let facts wait holds it exclusively while it looks again.
+After an hour they count as orphans (answers without a call). The danger is a start and an ending that pass
+each other in two transactions, so that neither sees the other: every storing transaction holds the project's
+lock shared, and one that is about to let facts wait holds it exclusively while it looks again.
 """
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 from django.db import connection
@@ -25,8 +25,8 @@ _LOCK_EXCLUSIVE = "SELECT pg_advisory_xact_lock(%s, %s)"
 # Primary key of pending.
 _TAKE = """
 DELETE FROM pending USING unnest(%s::text[], %s::smallint[]) AS wanted (operation_id, attempt)
-WHERE pending.project_id = %s AND pending.operation_id = wanted.operation_id AND pending.attempt = wanted.attempt
-RETURNING pending.facts
+WHERE pending.project_id = %s AND pending.operation_id = wanted.operation_id AND pending.attempt =
+wanted.attempt RETURNING pending.facts
 """
 _ANY = "SELECT EXISTS (SELECT FROM pending WHERE project_id = %s)"
 _PUT = """
@@ -43,6 +43,9 @@ _COUNT = "SELECT count(*) FILTER (WHERE received_at < %s), count(*) FROM pending
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(facts.Facts).decode
+
+
+Kept = Literal["accepted", "merged", "duplicate"]
 
 
 class Waiting(NamedTuple):
@@ -78,13 +81,13 @@ def take(*, project_id: int, batch: Sequence[facts.Facts]) -> list[facts.Facts]:
 
 def put(
     *, project_id: int, batch: Sequence[facts.Facts], received_at: datetime.datetime
-) -> dict[tuple[str, int], str]:
+) -> dict[tuple[str, int], Kept]:
     """Let `batch` wait, joined with what waits already; returns "accepted", "merged" or "duplicate" for each.
 
     The caller holds the project's lock exclusively.
     """
     names, attempts = [k.operation_id for k in batch], [k.attempt for k in batch]
-    results: dict[tuple[str, int], str] = {}
+    results: dict[tuple[str, int], Kept] = {}
     with connection.cursor() as cursor:
         cursor.execute(_REMEMBERED, [names, attempts, project_id])
         waiting = {(k.operation_id, k.attempt): k for k in (_decode(bytes(r[0])) for r in cursor.fetchall())}

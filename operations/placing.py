@@ -1,9 +1,9 @@
 """Find the day whose partition holds an operation, so that one operation has one row.
 
-A row lives in the UTC day of the first stored `started_at` and never moves. So a record whose start lies within an
-hour of midnight takes a lock on (a bucket of) its identity and looks in the neighbouring day first, and a record
-that names no start looks for the operation it belongs to. Records further apart make two rows, and an hourly job
-marks both `id_reused`.
+A row lives in the UTC day of the first stored `started_at` and never moves. So a record whose start lies
+within an hour of midnight takes a lock on (a bucket of) its identity and looks in the neighbouring day first,
+and a record that names no start looks for the operation it belongs to. Records further apart make two rows,
+and an hourly job marks both `id_reused`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def place_startless(
 ) -> tuple[list[facts.Facts], dict[Identity, datetime.date]]:
     """Find the stored operations of `batch`, whose records name no start; returns the batch and the days found.
 
-    What was found carries its operation's start from then on, as inferred: it changes nothing, and the row is whole.
+    What was found carries its operation's start from then on, as inferred: it changes nothing, and the row is
+    whole.
     """
     found: dict[Identity, Found] = {}
     likely = {today + datetime.timedelta(days=step) for step in (-1, 0, 1)}

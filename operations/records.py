@@ -1,7 +1,7 @@
 """What one record tells: check it, redact it, and turn it into facts and excerpts.
 
-This is the choke point: `tell` returns nothing that has not passed redaction, and whatever stores, logs or queues a
-record gets it from here. A rule of redaction that errs wipes the field it was looking at.
+This is the choke point: `tell` returns nothing that has not passed redaction, and whatever stores, logs or
+queues a record gets it from here. A rule of redaction that errs wipes the field it was looking at.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from operations import compact, digests, blocks, facts, limits, moments, redaction, rejections, wire
+from operations import blocks, compact, digests, facts, limits, moments, redaction, rejections, wire
 
 _LABELS = (
     "tool_version",
@@ -66,7 +66,8 @@ def tell(
     environment, runtime = _bind(record, sender)
     excerpts: list[Excerpt] = []
     told = _describe(record, sender, excerpts)
-    told["environment"], told["runtime"] = _label(environment), _label(runtime)
+    tool = _label(record.tool)
+    told["tool"], told["environment"], told["runtime"] = tool, _label(environment), _label(runtime)
     told["started_at"] = times.started_at
     operation_id = _identifier(record.operation_id or _derive_identity(record, times), sender.digest_key)
     mask = 0
@@ -77,7 +78,7 @@ def tell(
         operation_id=operation_id or "",
         attempt=record.attempt,
         told=mask,
-        greatest_tool=told["tool"] if "tool" not in inferred else None,
+        greatest_tool=tool if "tool" not in inferred else None,
         awaits_approval=record.status == "awaiting_approval",
         clock_is_ahead=times.greatest > now_us + limits.CLOCK_TOLERANCE_US,
         **told,  # type: ignore[arg-type]
@@ -128,7 +129,7 @@ def _bind(record: wire.Operation, sender: Sender) -> tuple[str | None, str | Non
 def _derive_identity(record: wire.Operation, times: blocks.Times) -> str:
     """Derive the identity of a record without `operation_id`, the same for every record of the call."""
     if record.session_id and record.tool_call_id:
-        parts = ("call", record.session_id, record.tool_call_id)
+        parts: tuple[str, ...] = ("call", record.session_id, record.tool_call_id)
     elif record.session_id and record.tool and times.started_at is not None:
         place = (record.turn_id or "", str(record.iteration or 0), record.tool, str(times.started_at))
         parts = ("place", record.session_id, *place)
@@ -143,7 +144,6 @@ def _describe(
     """Return the descriptive facts, redacted."""
     key = sender.digest_key
     told: dict[str, str | int | bytes | None] = {
-        "tool": _label(record.tool),
         "effect": record.effect,
         "iteration": record.iteration,
         "trace_id": record.trace_id.lower() if record.trace_id else None,

@@ -1,9 +1,10 @@
 """Write facts and their tally by one statement.
 
-The statement upserts the batch into `operation` by the joins that `facts.py` declares, and from each row's old and
-new state appends the difference to the tally and its histograms. The principle: what is counted is what is stored,
-because one statement does both. The danger: a change here that counts without storing, or stores without counting,
-goes unnoticed until `verify_tally`; `tests/operations/test_counting.py` recounts after every kind of delivery.
+The statement upserts the batch into `operation` by the joins that `facts.py` declares, and from each row's
+old and new state appends the difference to the tally and its histograms. The principle: what is counted is
+what is stored, because one statement does both. The danger: a change here that counts without storing, or
+stores without counting, goes unnoticed until `verify_tally`; `tests/operations/test_counting.py` recounts
+after every kind of delivery.
 
 A row that the batch does not change is neither written nor returned: that is what `duplicate` means.
 """
@@ -23,8 +24,8 @@ from operations import copying, facts
 
 FRESH = 0  # the grain of tally rows as writers append them; analytics.compaction folds them
 
-#: Batches up to this size skip the staging table: one INSERT from parameters costs less than COPY, measured by
-#: `make bench`.
+#: Batches up to this size skip the staging table: one INSERT from parameters costs less than COPY, measured
+#: by `make bench`.
 DIRECT_MAX = 4
 
 _KEYS = (
@@ -32,12 +33,12 @@ _KEYS = (
     "contract_kind, marks"
 )
 _STATE = (
-    "started_at, environment, tool, tool_version, effect, mode, source, provider, model, runtime, status, outcome, "
-    "code, contract_kind, marks, duration_us, late_by_us, output_bytes, input_bytes"
+    "started_at, environment, tool, tool_version, effect, mode, source, provider, model, runtime, status,
+    outcome, " "code, contract_kind, marks, duration_us, late_by_us, output_bytes, input_bytes"
 )
 
-# What a changed row takes from the tally under its old keys and adds under its new ones. Follows a CTE `stored` with
-# (project_id, is_new, was_…, now_…). Every statement that changes `operation` ends in this one.
+# What a changed row takes from the tally under its old keys and adds under its new ones. Follows a CTE
+# `stored` with (project_id, is_new, was_…, now_…). Every statement that changes `operation` ends in this one.
 COUNT_THE_DIFFERENCE = f"""
 moved AS (
     SELECT project_id, -1 AS step, {", ".join(f"was_{n.strip()} AS {n.strip()}" for n in _STATE.split(","))}
@@ -56,10 +57,12 @@ tallied AS (
 measured AS (
     INSERT INTO tally_histogram
         (project_id, grain, bucket, measure, environment, tool, tool_version, edge, operations)
-    SELECT project_id, {FRESH}, date_bin('1 minute', started_at, 'epoch'), measure, environment, tool, tool_version,
+    SELECT project_id, {FRESH}, date_bin('1 minute', started_at, 'epoch'), measure, environment, tool,
+    tool_version,
         opsconsole_bucket(amount), sum(step)
     FROM moved CROSS JOIN LATERAL (VALUES
-        ('duration', duration_us), ('lateness', late_by_us), ('output_bytes', output_bytes), ('input_bytes', input_bytes)
+        ('duration', duration_us), ('lateness', late_by_us),
+        ('output_bytes', output_bytes), ('input_bytes', input_bytes)
     ) AS measures (measure, amount)
     WHERE amount IS NOT NULL
     GROUP BY project_id, date_bin('1 minute', started_at, 'epoch'), measure, environment, tool, tool_version,
@@ -213,7 +216,8 @@ def _changes() -> str:
 _KNOWN = f"""
 SELECT {", ".join(f"opsconsole_us(o.{f.name})" if f.sql == "timestamptz" else f"o.{f.name}" for f in facts.FACTS)}
 FROM unnest(%s::text[], %s::smallint[], %s::date[]) AS wanted (operation_id, attempt, day)
-JOIN operation AS o ON o.project_id = %s AND o.operation_id = wanted.operation_id AND o.attempt = wanted.attempt
+JOIN operation AS o ON o.project_id = %s AND o.operation_id = wanted.operation_id AND o.attempt =
+wanted.attempt
     AND o.day = wanted.day
 """
 

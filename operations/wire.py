@@ -47,7 +47,7 @@ class Part(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True, om
     """A nested object of the record."""
 
 
-class Error(Part):
+class Error(Part, frozen=True):
     """The error contract; `text` goes to an excerpt."""
 
     category: Text32 | None = None
@@ -58,21 +58,21 @@ class Error(Part):
     text: Annotated[str, msgspec.Meta(max_length=limits.ERROR_TEXT_CHARS_MAX)] | None = None
 
 
-class ContractIssue(Part):
+class ContractIssue(Part, frozen=True):
     """One failed rule of the input schema: where in the arguments, and which keyword failed."""
 
     path: Text256
     keyword: Text64
 
 
-class Contract(Part):
+class Contract(Part, frozen=True):
     """Why the call never ran."""
 
     kind: ContractKind
     issues: Annotated[tuple[ContractIssue, ...], msgspec.Meta(max_length=20)] = ()
 
 
-class Conflict(Part):
+class Conflict(Part, frozen=True):
     """A write refused because the revision had moved."""
 
     resource: Text256 | None = None
@@ -80,14 +80,14 @@ class Conflict(Part):
     actual_revision: Text128 | None = None
 
 
-class Leg(Part):
+class Leg(Part, frozen=True):
     """What one serial leg of the call took."""
 
     name: Text32
     ms: Milliseconds
 
 
-class Answer(Part):
+class Answer(Part, frozen=True):
     """An answer told apart from the ending: it means `done`."""
 
     outcome: Outcome | None = None
@@ -96,7 +96,7 @@ class Answer(Part):
     digest: Digest | None = None
 
 
-class Payload(Part):
+class Payload(Part, frozen=True):
     """An input or output: its digest and compact form, or the whole value."""
 
     digest: Digest | None = None
@@ -106,14 +106,14 @@ class Payload(Part):
     value: msgspec.Raw = ABSENT
 
 
-class Input(Payload):
+class Input(Payload, frozen=True):
     """The arguments, and how the model's provider handed them over."""
 
     sent_digest: Digest | None = None
     altered: Altered | None = None
 
 
-class ManifestSeen(Part):
+class ManifestSeen(Part, frozen=True):
     """The manifest that the model saw."""
 
     sequence: Small | None = None
