@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable
+from typing import Any
 
 from operations import marks, vocabulary
 
@@ -156,10 +157,10 @@ def write_number(number: int, units: tuple[tuple[str, int], ...]) -> str:
 # --- SQL ----------------------------------------------------------------------------------------------------
 
 
-def condition(query: Query) -> tuple[str, list[object]]:
+def condition(query: Query) -> tuple[str, list[Any]]:
     """Return the condition on columns of `operation`, or of `tally` for tallied terms, and its parameters."""
     pieces: list[str] = []
-    parameters: list[object] = []
+    parameters: list[Any] = []
     for one in query.terms:
         sql, bound = _BY_KIND[one.described.kind](one)
         pieces.append(f"({sql}) IS NOT TRUE" if one.is_negated else f"({sql})")
@@ -167,11 +168,11 @@ def condition(query: Query) -> tuple[str, list[object]]:
     return " AND ".join(pieces) or "TRUE", parameters
 
 
-def _text(one: Term) -> tuple[str, list[object]]:
+def _text(one: Term) -> tuple[str, list[Any]]:
     column = one.described.column
     exact = [value.text for value in one.values if value.text and not value.is_open]
     pieces: list[str] = []
-    parameters: list[object] = []
+    parameters: list[Any] = []
     if exact:
         pieces.append(f"{column} = %s" if len(exact) == 1 else f"{column} = ANY(%s)")
         parameters.append(exact[0] if len(exact) == 1 else exact)
@@ -192,11 +193,11 @@ def _pattern(value: Value) -> str:
     return f"{'%' if value.is_open_start else ''}{escaped}{'%' if value.is_open_end else ''}"
 
 
-def _number(one: Term) -> tuple[str, list[object]]:
+def _number(one: Term) -> tuple[str, list[Any]]:
     return f"{one.described.column} {one.operator or '='} %s", [one.number]
 
 
-def _signal(one: Term) -> tuple[str, list[object]]:
+def _signal(one: Term) -> tuple[str, list[Any]]:
     names = [value.text for value in one.values]
     bits = sum((int(marks.BY_NAME[name]) for name in names if name), 0)
     pieces = [f"marks & {bits} <> 0"] if bits else []
@@ -206,11 +207,11 @@ def _signal(one: Term) -> tuple[str, list[object]]:
     return " OR ".join(pieces), []
 
 
-def _has(one: Term) -> tuple[str, list[object]]:
+def _has(one: Term) -> tuple[str, list[Any]]:
     return " OR ".join(f"{vocabulary.HAS[value.text]} IS NOT NULL" for value in one.values), []
 
 
-_BY_KIND: dict[str, Callable[[Term], tuple[str, list[object]]]] = {
+_BY_KIND: dict[str, Callable[[Term], tuple[str, list[Any]]]] = {
     "text": _text,
     "choice": _text,
     "number": _number,

@@ -1,0 +1,248 @@
+"""One function per question, frozen rows back, all from the tally: costs follow the answer, not history."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from analytics import buckets, grains, ranges, signals
+from analytics import tally as tallies
+from operations import display, filters, histogram, rejections
+from operations import endings as ended_how
+from operations import marks as marking
+
+#: What a group of `tally` may be by, besides the keys of the tally: the signals, and steps of time.
+STEPS = {"minute": buckets.MINUTE, "hour": buckets.HOUR, "day": buckets.DAY}
+GROUPS_MAX = 10_000
+
+
+class Group(NamedTuple):
+    """Operations under equal keys."""
+
+    keys: dict[str, str | int | None]
+    operations: int
+    duration_us: int
+
+
+class Counts(NamedTuple):
+    """An answer from the tally, and the stretch that it covers after widening to whole buckets."""
+
+    from_us: int
+    to_us: int
+    groups: list[Group]
+
+
+def tally(
+    *,
+    project_id: int,
+    since: int,
+    until: int,
+    group_by: Sequence[str],
+    query: filters.Query = filters.EMPTY,
+    now_us: int,
+) -> Counts:
+    """Count operations in [since, until), Unix microseconds, by keys, signals or steps of time; most first.
+
+    Raises `BadParameter` for a group that is none, or steps that are no longer kept, and `BadFilter` for a
+    term that only the facts can answer.
+    """
+    span = ranges.span(since, until, now_us=now_us)
+    steps = [name for name in group_by if name in STEPS]
+    by = [name for name in group_by if name in grains.KEYS]
+    _refuse_groups(group_by, steps, span)
+    if query.untallied:
+        listed = ", ".join(f"“{term}”" for term in query.untallied)
+        raise rejections.BadFilter(f"Counts cannot be filtered by {listed}: only lists can.", pointer="/q")
+    step_us = STEPS[steps[0]] if steps else 0
+    keys = [*by, *(["marks"] if "signal" in group_by and "marks" not in by else [])]
+    found = tallies.sums(project_id=project_id, query=query, span=span, by=keys, step_us=step_us)
+    groups: Counter[tuple[Any, ...]] = Counter()
+    durations: Counter[tuple[Any, ...]] = Counter()
+    for one in found:
+        values = dict(zip([*steps, *keys], one.keys, strict=False))
+        for signal in signals_of(values.get("marks", 0)) if "signal" in group_by else (None,):
+            key = tuple(signal if name == "signal" else values[name] for name in group_by)
+            groups[key] += one.operations
+            durations[key] += one.duration_us
+    ordered = sorted(groups.items(), key=lambda item: (-item[1], tuple(map(str, item[0]))))
+    if len(ordered) > GROUPS_MAX:
+        raise rejections.BadParameter(f"That is more than {GROUPS_MAX} groups; ask for fewer keys.")
+    return Counts(
+        span.from_us,
+        span.to_us,
+        [Group(dict(zip(group_by, key, strict=True)), number, durations[key]) for key, number in ordered],
+    )
+
+
+def _refuse_groups(group_by: Sequence[str], steps: list[str], span: ranges.Span) -> None:
+    known = (*grains.KEYS, "signal", *STEPS)
+    for name in group_by:
+        if name not in known:
+            raise rejections.BadParameter(f"group_by knows {', '.join(known)}.", pointer="/group_by")
+    if len(set(group_by)) != len(group_by) or len(steps) > 1:
+        raise rejections.BadParameter("group_by names a key once, and one step of time.", pointer="/group_by")
+    if steps and STEPS[steps[0]] < span.finest_us:
+        raise rejections.BadParameter(
+            "Minutes are kept for 48 hours and hours for 90 days; ask for a coarser step.",
+            pointer="/group_by",
+        )
+
+
+def signals_of(marks: int) -> Iterable[str | None]:
+    """Return the names of the signals in a mask; None stands for no signal."""
+    found = [name for name, mark in marking.BY_NAME.items() if marks & mark]
+    return found or [None]
+
+
+class Rate(NamedTuple):
+    """A signal over a span and the same span before, with its run over the span."""
+
+    signal: signals.Signal
+    now: display.Share
+    before: display.Share
+    line: tuple[float | None, ...]
+
+
+class Overview(NamedTuple):
+    """Everything counted at the top of Overview."""
+
+    operations: int
+    operations_before: int
+    failing: display.Share
+    failing_before: display.Share
+    failing_line: tuple[float | None, ...]
+    line: tuple[int, ...]
+    rates: dict[str, Rate]
+
+
+def overview(
+    *, project_id: int, query: filters.Query, span: ranges.Span, before: ranges.Span, bins: buckets.Bins
+) -> Overview:
+    """Count every signal over `span`, over the same span before, and along `bins`."""
+    by = ("effect", "status", "outcome", "marks")
+    here = tallies.sums(project_id=project_id, query=query, span=span, by=by, step_us=bins.step_us)
+    there = tallies.sums(project_id=project_id, query=query, span=before, by=by)
+    now = [(bins.index(one.keys[0]), signals.Key(*one.keys[1:]), one.operations) for one in here]
+    was = [(None, signals.Key(*one.keys), one.operations) for one in there]
+    line = [0] * bins.number
+    for place, _, number in now:
+        if place is not None:
+            line[place] += number
+    failing, failing_line = _rate(signals.FAILING, signals.FINISHED, now, bins.number)
+    return Overview(
+        operations=sum(number for *_, number in now),
+        operations_before=sum(number for *_, number in was),
+        failing=failing,
+        failing_before=_rate(signals.FAILING, signals.FINISHED, was, 0)[0],
+        failing_line=failing_line,
+        line=tuple(line),
+        rates={name: _compared(signal, now, was, bins.number) for name, signal in signals.SIGNALS.items()},
+    )
+
+
+_Counted = Sequence[tuple[int | None, signals.Key, int]]
+
+
+def _compared(signal: signals.Signal, now: _Counted, was: _Counted, bins: int) -> Rate:
+    share, line = _rate(signal.mark, signal.base, now, bins)
+    return Rate(signal, share, _rate(signal.mark, signal.base, was, 0)[0], line)
+
+
+def _rate(
+    mark: int, base: signals.Base, counted: _Counted, bins: int
+) -> tuple[display.Share, tuple[float | None, ...]]:
+    """Return how many of `base` have any of `mark`, in all and along the bins."""
+    part, whole = [0] * (bins + 1), [0] * (bins + 1)
+    for place, key, number in counted:
+        if not base.counts(key):
+            continue
+        at = bins if place is None else place
+        whole[at] += number
+        if key.marks & mark:
+            part[at] += number
+    line = tuple(part[at] / whole[at] if whole[at] else None for at in range(bins))
+    return display.share(sum(part), sum(whole)), line
+
+
+def endings(
+    *, project_id: int, query: filters.Query, span: ranges.Span, bins: buckets.Bins
+) -> dict[str, list[int]]:
+    """Count operations along `bins` by how they ended."""
+    counts: dict[str, list[int]] = defaultdict(lambda: [0] * bins.number)
+    found = tallies.sums(
+        project_id=project_id, query=query, span=span, by=("status", "outcome"), step_us=bins.step_us
+    )
+    for one in found:
+        at, status, outcome = one.keys
+        place = bins.index(at)
+        if place is not None:
+            counts[ended_how.key_of(status, outcome)][place] += one.operations
+    return dict(counts)
+
+
+class ToolHealth(NamedTuple):
+    """How one tool does, now and over the same span before."""
+
+    tool: str | None
+    failing: display.Share
+    failing_before: display.Share
+    worst_code: str | None
+
+    @property
+    def growth(self) -> int:
+        """How many more fail than before."""
+        return self.failing.part - self.failing_before.part
+
+
+def tools(
+    *, project_id: int, query: filters.Query, span: ranges.Span, before: ranges.Span
+) -> list[ToolHealth]:
+    """Return every tool's failing share now and before, and the code that most of its failures carry."""
+    by = ("tool", "effect", "status", "outcome", "code", "marks")
+    counted: dict[str | None, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    codes: dict[str | None, Counter[str]] = defaultdict(Counter)
+    for at, stretch in ((0, span), (2, before)):
+        for one in tallies.sums(project_id=project_id, query=query, span=stretch, by=by):
+            tool, effect, status, outcome, code, marks = one.keys
+            if not signals.FINISHED.counts(signals.Key(effect, status, outcome, marks)):
+                continue
+            counted[tool][at + 1] += one.operations
+            if marks & signals.FAILING:
+                counted[tool][at] += one.operations
+                if code and not at:
+                    codes[tool][code] += one.operations
+    return [
+        ToolHealth(
+            tool,
+            display.share(numbers[0], numbers[1]),
+            display.share(numbers[2], numbers[3]),
+            min(codes[tool], key=lambda code: (-codes[tool][code], code), default=None),
+        )
+        for tool, numbers in sorted(counted.items(), key=lambda item: item[0] or "")
+    ]
+
+
+class Percentiles(NamedTuple):
+    """What half, nineteen of twenty and all but one of a hundred stay below, in the measure's own unit."""
+
+    p50: float
+    p95: float
+    p99: float
+    operations: int
+
+
+def percentiles(
+    *, project_id: int, query: filters.Query, span: ranges.Span, measure: str = "duration"
+) -> Percentiles | None:
+    """Return the percentiles of a measure, at most 10 % off; None when nothing was measured."""
+    counts: Counter[int] = Counter()
+    for (_, edge), number in tallies.histogram(
+        project_id=project_id, query=query, span=span, measure=measure
+    ).items():
+        counts[edge] += number
+    found = [histogram.percentile(counts, share) for share in (0.5, 0.95, 0.99)]
+    p50, p95, p99 = found
+    if p50 is None or p95 is None or p99 is None:
+        return None
+    return Percentiles(p50, p95, p99, sum(counts.values()))

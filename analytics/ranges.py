@@ -1,0 +1,111 @@
+"""Which rows of the tally a stretch of time is read from: whole minutes, hours or days, by age.
+
+The tally keeps minutes for two days, hours for ninety and days for ever. A range whose ends lie in an older
+part is widened to whole hours or days, and the page says so. Pure; Unix microseconds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+from analytics import buckets, grains
+from analytics.grains import Grain
+
+# The compaction spares minutes and hours this long and longer; half of it is left for clocks that differ.
+_SPARE = 30 * buckets.MINUTE
+
+
+class Piece(NamedTuple):
+    """A stretch that one grain answers, together with FRESH."""
+
+    grain: Grain
+    from_us: int
+    to_us: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Span:
+    """A stretch on whole buckets of the grains that still hold it."""
+
+    from_us: int
+    to_us: int
+    now_us: int
+
+    @property
+    def length_us(self) -> int:
+        """How long it is."""
+        return self.to_us - self.from_us
+
+    @property
+    def has_minutes(self) -> bool:
+        """Whether every minute of it can still be read apart."""
+        return self.from_us >= _minutes_from(self.now_us)
+
+    @property
+    def finest_us(self) -> int:
+        """The finest step in which all of it can be read."""
+        if self.has_minutes:
+            return buckets.MINUTE
+        return buckets.HOUR if self.from_us >= _hours_from(self.now_us) else buckets.DAY
+
+    def before(self) -> Span:
+        """Return the same stretch just before, widened as its own age demands."""
+        return span(self.from_us - self.length_us, self.from_us, now_us=self.now_us)
+
+    def pieces(self, *, step_us: int = 0, is_pace: bool = False) -> tuple[Piece, ...]:
+        """Return what to read for counts in steps of `step_us`; for 0 the sum is enough."""
+        start, found = self.from_us, []
+        cut = min(_up(_hours_from(self.now_us), buckets.DAY), self.to_us)
+        if start < _hours_from(self.now_us):
+            found.append(Piece(Grain.DAY, start, cut))
+            start = cut
+        if self.has_minutes and (is_pace or (step_us and step_us % buckets.HOUR)):
+            found.append(Piece(Grain.PACE if is_pace else Grain.MINUTE, start, self.to_us))
+        else:
+            first, last = _up(start, buckets.HOUR), _down(self.to_us, buckets.HOUR)
+            if first >= last:
+                first = last = self.to_us
+            found.append(Piece(Grain.MINUTE, start, first))
+            found.append(Piece(Grain.HOUR, first, last))
+            found.append(Piece(Grain.MINUTE, last, self.to_us))
+        return tuple(piece for piece in found if piece.from_us < piece.to_us)
+
+
+def span(from_us: int, to_us: int, *, now_us: int) -> Span:
+    """Widen a stretch to whole buckets: minutes, or hours and days where only those are left."""
+    return Span(
+        from_us=_down(from_us, _finest_at(from_us, now_us)),
+        to_us=_up(to_us, _finest_at(to_us - 1, now_us)),
+        now_us=now_us,
+    )
+
+
+def of(stretch: buckets.Range, *, now_us: int) -> Span:
+    """Return the span that counts for a page's range."""
+    return span(stretch.from_us, stretch.to_us, now_us=now_us)
+
+
+def _finest_at(at_us: int, now_us: int) -> int:
+    if at_us >= _minutes_from(now_us):
+        return buckets.MINUTE
+    return buckets.HOUR if at_us >= _hours_from(now_us) else buckets.DAY
+
+
+def _minutes_from(now_us: int) -> int:
+    return now_us - buckets.MINUTES_KEPT - _SPARE
+
+
+def _hours_from(now_us: int) -> int:
+    return now_us - buckets.HOURS_KEPT - _SPARE
+
+
+def _down(at_us: int, step_us: int) -> int:
+    return at_us // step_us * step_us
+
+
+def _up(at_us: int, step_us: int) -> int:
+    return -(-at_us // step_us) * step_us
+
+
+assert grains.SPARE.total_seconds() * 1_000_000 >= 2 * _SPARE
