@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 REQUEST_BYTES_MAX = 5 * 1024 * 1024  # of a body, before and after decompression
+OTLP_BYTES_MAX = 20 * 1024 * 1024  # the same of an OTLP request, as its specification recommends
 RECORDS_MAX = 10_000  # records in one request
 RECORD_BYTES_MAX = 1024 * 1024  # one record as sent
 VALUE_BYTES_MAX = 256 * 1024  # `input.value`, `output.value`

@@ -6,11 +6,13 @@ from allauth.account import views as account
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
 from operations.views import (
+    description_api,
     home,
     invitations,
     keys,
     members,
     operations_api,
+    otlp_api,
     project_settings,
     read_api,
     whoami,
@@ -60,8 +62,13 @@ project_urls: list[URLPattern | URLResolver] = [
 
 # /v1/
 api_urls: list[URLPattern | URLResolver] = [
+    path("openapi.json", description_api.openapi_document, name="openapi"),
+    path("docs", description_api.page, name="api_docs"),
+    path("schema/operation.json", description_api.record_schema, name="record_schema"),
     path("operations", operations_api.operations, name="api_operations"),
     path("operations/<path:operation_id>", read_api.operation, name="api_operation"),
+    path("traces", otlp_api.traces, name="otlp_traces"),
+    path("metrics", otlp_api.metrics, name="otlp_metrics"),
     path("whoami", whoami.whoami, name="whoami"),
 ]
 
@@ -72,4 +79,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("accounts/", include(account_urls)),
     path("p/<slug:slug>/", include(project_urls)),
     path("v1/", include(api_urls)),
+    path("v1/<path:rest>", description_api.no_such_address, name="api_nowhere"),
 ]

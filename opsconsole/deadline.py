@@ -1,9 +1,9 @@
 """A request brings its whole body in time, or its thread is set free.
 
 The web server has no deadline for bodies, and a thread that waits in its `read` cannot be interrupted. So
-another thread waits, and the one that serves gives up on it: a sender that stalls costs a sleeping thread until
-it hangs up, never one of the few that serve. The body is read whole at the first need, which is after the key
-was checked.
+another thread waits, and the one that serves gives up on it: a sender that stalls costs a sleeping thread
+until it hangs up, never one of the few that serve. The body is read whole at the first need, which is after
+the key was checked.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from operations import rejections
 
 # More than any address takes: each has a cap of its own, which it checks before it reads.
-BODY_BYTES_MOST = 16 * 1024 * 1024
+BODY_BYTES_MOST = 20 * 1024 * 1024
 # More senders than this that stall at once are a fault of the network in front; their requests are refused.
 READERS_MOST = 512
 

@@ -123,6 +123,8 @@ TABLE: dict[str, list[Row | Door]] = {
     f"{SETTINGS}/keys/<slug:keyid>/rotate": [change("/p/{slug}/settings/keys/{keyid}/rotate", admin=200)],
     f"{SETTINGS}/keys/<slug:keyid>/revoke": [change("/p/{slug}/settings/keys/{keyid}/revoke")],
     # The API.
+    "v1/traces": [Door("/v1/traces", "ingest", "POST", body={})],
+    "v1/metrics": [Door("/v1/metrics", "ingest", "POST", body={})],
     "v1/whoami": [Door("/v1/whoami", None)],
     "v1/operations": [
         Door("/v1/operations", "read", shows=True),

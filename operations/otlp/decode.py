@@ -229,7 +229,7 @@ _STATUSES = {"STATUS_CODE_OK": 1, "STATUS_CODE_ERROR": ERROR}
 
 def _read_json(body: bytes, wanted: Collection[str]) -> Decoded:
     try:
-        request = _decode_request(body)
+        request = _decode_request(body) if body else _Request()
     except (msgspec.MsgspecError, RecursionError, ValueError):
         request = _read_odd_json(body)
     spans, broken = [], 0
