@@ -33,8 +33,8 @@ _KEYS = (
     "contract_kind, marks"
 )
 _STATE = (
-    "started_at, environment, tool, tool_version, effect, mode, source, provider, model, runtime, status,
-    outcome, " "code, contract_kind, marks, duration_us, late_by_us, output_bytes, input_bytes"
+    "started_at, environment, tool, tool_version, effect, mode, source, provider, model, runtime, status, outcome, "
+    "code, contract_kind, marks, duration_us, late_by_us, output_bytes, input_bytes"
 )
 
 # What a changed row takes from the tally under its old keys and adds under its new ones. Follows a CTE
