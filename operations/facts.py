@@ -1,8 +1,9 @@
 """The facts of one operation, and how each joins with what another record told.
 
-One declared table, `FACTS`, serves both languages: `merging.py` joins in Python, `store.py` writes the SQL from it.
-Every join is commutative, associative and idempotent, so the order and number of deliveries cannot matter.
-Change a join here and both change; the property test in `tests/operations/test_merging.py` compares them.
+One declared table, `FACTS`, serves both languages: `merging.py` joins in Python, `store.py` writes the SQL
+from it. Every join is commutative, associative and idempotent, so the order and number of deliveries cannot
+matter. Change a join here and both change; the property test in `tests/operations/test_merging.py` compares
+them.
 
 Moments are integer Unix microseconds in this struct and `timestamptz` in the table.
 """

@@ -1,7 +1,7 @@
 """Fixed logarithmic buckets: every edge at most 10 % above the one before, whole numbers, the same in SQL.
 
-A value lies in the bucket numbered by how many edges are at or below it; zero lies in bucket 0, and negative values
-(an answer that came in time but was delivered late) in negative buckets by their size.
+A value lies in the bucket numbered by how many edges are at or below it; zero lies in bucket 0, and negative
+values (an answer that came in time but was delivered late) in negative buckets by their size.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The bits of `operation.marks`: the signals that one operation can tell by itself.
 
-The bits are computed by the generated column of `operation` (migration 0002) and by `merging.derive`, and are part of
-the tally's key, so a bit never changes its meaning. Bits from 24 up say that a signal could be judged at all:
-they are the denominators.
+The bits are computed by the generated column of `operation` (migration 0002) and by `merging.derive`, and are
+part of the tally's key, so a bit never changes its meaning. Bits from 24 up say that a signal could be judged
+at all: they are the denominators.
 """
 
 from __future__ import annotations

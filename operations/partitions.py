@@ -1,7 +1,7 @@
 """Day partitions of `operation` and `excerpt`: made ahead by a job, on demand before a batch; there is no default one.
 
-Making one takes an advisory lock and locks the parent only against other makers, and never happens inside an ingest
-transaction. The function in the database runs as the owner, so the app's role cannot alter tables.
+Making one takes an advisory lock and locks the parent only against other makers, and never happens inside an
+ingest transaction. The function in the database runs as the owner, so the app's role cannot alter tables.
 """
 
 from __future__ import annotations
