@@ -1,8 +1,8 @@
 """The bounded compact form of a JSON value: small, whole JSON, and the same bytes for the same value.
 
-A page needs to see what kind of thing went in and came out, not all of it. Long texts keep their head, long arrays and
-objects their first members, deep ones their outer levels, and each cut says how much it left out. Redaction runs
-before this, so a secret is never cut in half and missed.
+A page needs to see what kind of thing went in and came out, not all of it. Long texts keep their head, long
+arrays and objects their first members, deep ones their outer levels, and each cut says how much it left out.
+Redaction runs before this, so a secret is never cut in half and missed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import msgspec
 
 LIMIT_BYTES = 4096
 
-# From generous to stingy: (characters of a text, members of an array or object, levels). The first that fits is taken.
+# From generous to stingy: (characters of a text, members of an array or object, levels). The first that fits
+# is taken.
 _STEPS = (
     (1024, 64, 12),
     (512, 48, 10),
@@ -64,6 +65,12 @@ def storable_text(text: str) -> str:
     return text
 
 
+def repaired(raw: bytes) -> bytes:
+    """Return one JSON value as strict JSON in UTF-8 that PostgreSQL can store; raises ValueError when it is not JSON."""
+    value = json.loads(raw.decode("utf-8", "replace"), parse_float=Decimal, strict=False)
+    return _encoder.encode(_clean(value))
+
+
 def _storable(raw: bytes) -> bytes:
     if b"\\u" not in raw and raw.isascii():
         return raw
@@ -73,8 +80,7 @@ def _storable(raw: bytes) -> bytes:
             return raw
     except (msgspec.DecodeError, RecursionError):
         pass
-    value = json.loads(raw.decode("utf-8", "replace"), parse_float=Decimal, strict=False)
-    return _encoder.encode(_clean(value))
+    return repaired(raw)
 
 
 def _clean(value: object) -> object:

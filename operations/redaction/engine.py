@@ -1,82 +1,55 @@
-"""Walk a value and wipe what the rules name."""
+"""Redaction: the one place where secrets and personal data leave a value, before anything is written.
+
+The danger is silence: a value that passes although a rule names something in it. So everything here fails closed:
+what errs is replaced as a whole. A value is first searched, as it came, for one pattern that contains all rules; most
+values end there. The others are walked: names of members, texts, texts inside of texts. What is removed becomes
+`[REDACTED:rule]`, and redacting once more changes nothing.
+"""
 
 from __future__ import annotations
 
 import functools
-from decimal import Decimal
 
-import msgspec
-import re2
+from operations import compact
+from operations.redaction import rules, walking
+from operations.redaction.walking import Remark
 
-from operations.redaction import keywords
-
-RULES_VERSION = 1
-
-_decoder = msgspec.json.Decoder(float_hook=Decimal)
-_encoder = msgspec.json.Encoder(decimal_format="number")
-_options = re2.Options()
-_options.max_mem = 256 << 20
-_options.log_errors = False
-_SHAPES = re2.compile(
-    r"\b(?:sk-ant-[\w-]{20,}|sk-[A-Za-z0-9]{32,}|sk-proj-[\w-]{20,}|gh[pousr]_[A-Za-z0-9]{30,}|AKIA[A-Z0-9]{16}\b"
-    r"|ops_[a-z0-9]{12}_[A-Za-z0-9_-]{20,}|xox[a-z]-[\w-]{10,}|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*"
-    r"|[sr]k_(?:live|test)_[A-Za-z0-9]{10,})",
-    _options,
-)
-
-
-class Remark(msgspec.Struct, frozen=True):
-    """One removal: where, by which rule, and how long about the removed text was; never what it was."""
-
-    path: str
-    rule: str
-    length: int
+_ERROR = "[REDACTED:error]"
+_LONGEST_REMEMBERED = 256
 
 
 def redact_json(raw: bytes) -> tuple[bytes, tuple[Remark, ...]]:
-    """Return one JSON value without what the rules name; the same object when nothing was found."""
+    """Return one JSON value without what the rules name; the very same object when nothing was found."""
     try:
-        remarks: list[Remark] = []
-        value = _walk(_decoder.decode(raw), "", remarks)
-        return (_encoder.encode(value), tuple(remarks)) if remarks else (raw, ())
+        if not rules.json_gate.search(raw):
+            return raw, ()
+        walk = walking.Walk()
+        return walk.json(raw), walk.remarks()
     except Exception:
-        return b'"[REDACTED:error]"', (Remark("", "error", len(raw)),)
+        return f'"{_ERROR}"'.encode(), (_error(len(raw)),)
 
 
 def redact_text(text: str) -> tuple[str, tuple[Remark, ...]]:
-    """Return a text without what the rules name."""
+    """Return a text without what the rules name; the very same object when nothing was found."""
     try:
-        remarks: list[Remark] = []
-        return _text(text, "", remarks), tuple(remarks)
+        walk = walking.Walk()
+        return walk.text(compact.storable_text(text), "", 0), walk.remarks()
     except Exception:
-        return "[REDACTED:error]", (Remark("", "error", len(text)),)
+        return _ERROR, (_error(len(text)),)
+
+
+def redact_label(text: str) -> str:
+    """Return a short name, code or id without what the rules name; labels repeat, so answers are remembered."""
+    return _remembered(text) if len(text) <= _LONGEST_REMEMBERED else redact_text(text)[0]
 
 
 @functools.lru_cache(maxsize=16384)
-def redact_label(text: str) -> str:
-    """Return a short name or id without what the rules name."""
+def _remembered(text: str) -> str:
     return redact_text(text)[0]
 
 
-def _text(text: str, path: str, remarks: list[Remark]) -> str:
-    if not _SHAPES.search(text):
-        return text
-    remarks.append(Remark(path, "shape", len(text)))
-    return str(_SHAPES.sub("[REDACTED:shape]", text))
+def _error(length: int) -> Remark:
+    return Remark("", "error", walking.length_class(length))
 
 
-def _walk(value: object, path: str, remarks: list[Remark]) -> object:
-    if isinstance(value, str):
-        return _text(value, path, remarks)
-    if isinstance(value, list):
-        return [_walk(member, f"{path}/{at}", remarks) for at, member in enumerate(value)]
-    if isinstance(value, dict):
-        return {key: _member(key, member, f"{path}/{key}", remarks) for key, member in value.items()}
-    return value
-
-
-def _member(key: str, value: object, path: str, remarks: list[Remark]) -> object:
-    if value and not isinstance(value, bool) and keywords.verdict(key) == "secret" and value != "[REDACTED:key]":
-        remarks.append(Remark(path, "key", len(str(value))))
-        return "[REDACTED:key]"
-    return _walk(value, path, remarks)
+rules.check_gates()

@@ -19,14 +19,15 @@ Verdict = Literal["secret", "text", "tokens", "cookie", "ip", "phone", ""]
 #: A longer name is a text, and the text rules read it.
 LONGEST_NAME = 128
 
+_MARK = re.compile(r"\[REDACTED:[a-z0-9-]+\]")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 
 #: Words that are secret inside a longer run of letters too, as in PGPASSWORD or clientsecret.
 STRONG_WORDS = (
-    "password passwd passphrase passcode passwort kennwort contrasena contraseña wachtwoord lösenord motdepasse "
-    "salasana пароль 密码 密碼 パスワード secret token credential apikey secretkey accesskey privatekey authkey "
+    "password passwd passphrase passcode passwort kennwort contrasena wachtwoord motdepasse salasana "
+    "пароль 密码 secret token credential apikey secretkey accesskey privatekey authkey "
     "signingkey encryptionkey masterkey accountkey storagekey sharedkey subscriptionkey authorization mnemonic "
-    "seedphrase htpasswd pgpass"
+    "seedphrase pgpass"
 ).split()
 #: Words that are secret only when they stand alone.
 SHORT_WORDS = "passw pwd pswd senha passord creds cred otp totp pin pincode cvv cvc ssn jwt bearer".split()
@@ -74,7 +75,35 @@ _IP_NAMES = frozenset(
     "remoteaddr clientaddr remoteaddress clientaddress peeraddr peeraddress xforwardedfor xrealip cfconnectingip "
     "trueclientip forwardedfor lastloginip".split()
 )
-_PHONE_WORDS = frozenset("phone phones mobile telephone tel cellphone msisdn fax phonenumber".split())
+_PHONE_WORDS = "phone phones mobile telephone tel cellphone msisdn fax phonenumber".split()
+
+
+def _alone(word: str) -> str:
+    """Return a pattern for `word` standing alone the way `_WORD` splits a name."""
+    return rf"(?:\b|_|[0-9]){word}(?:[^a-z]|$)|{word.capitalize()}(?:[^a-z]|$)|{word.upper()}"
+
+
+_ENDINGS = ("pass", "auth", "auths")
+_STRONG_PATTERN = f"(?i:{'|'.join(STRONG_WORDS)})"
+
+#: Matches every JSON text that holds a name with a verdict (numbers and addresses of persons have patterns of their
+#: own, on the value).
+NAME_PATTERN = "|".join(
+    [
+        _STRONG_PATTERN,
+        *(_alone(word) for word in (*SHORT_WORDS, *_ENDINGS, *_PHONE_WORDS)),
+        *(f"(?i:{first})[^A-Za-z\"]*(?i:{second})" for first, second in PHRASES),
+        r"(?i:cookie)",
+    ]
+)
+#: Matches the middle of a name that stands in a text.
+TEXT_PATTERN = "|".join(
+    [
+        _STRONG_PATTERN,
+        *(rf"\b(?i:{word})|_(?i:{word})|{word.capitalize()}|{word.upper()}" for word in (*SHORT_WORDS, *_ENDINGS)),
+        *(f"(?i:{first}[ _.-]?{second})" for first, second in PHRASES),
+    ]
+)
 
 
 @functools.lru_cache(maxsize=8192)
@@ -82,6 +111,8 @@ def verdict(name: str) -> Verdict:
     """Return what `name` says about the value that it names."""
     if len(name) > LONGEST_NAME:
         return ""
+    if "[REDACTED:" in name:
+        name = _MARK.sub("", name)
     if not name.isascii():
         name = unicodedata.normalize("NFKC", name)
     words = [word.lower() for word in _WORD.findall(name)]
@@ -102,7 +133,7 @@ def _secret(words: list[str]) -> Verdict:
         return "secret"
     if last in ("cookie", "cookies"):
         return "cookie"
-    if (last == "pass" and before not in _HARMLESS_BEFORE_PASS) or last in ("auth", "auths"):
+    if last in _ENDINGS and before not in _HARMLESS_BEFORE_PASS:
         return "text"
     return ""
 

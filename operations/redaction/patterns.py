@@ -1,0 +1,53 @@
+"""RE2 as this package uses it: linear time whatever the input, and a budget large enough for one big automaton.
+
+With the library's default budget of 8 MB a combined pattern runs out of states, says so on stderr and slows down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol, cast
+
+import re2
+
+MAX_MEM_BYTES = 256 << 20
+
+
+class Span(NamedTuple):
+    """A part of a text that a rule names."""
+
+    start: int
+    end: int
+    rule: str
+
+
+class Match(Protocol):
+    """What this package asks of a match."""
+
+    def start(self, group: int = 0) -> int: ...
+    def end(self, group: int = 0) -> int: ...
+    def span(self, group: int = 0) -> tuple[int, int]: ...
+    def __getitem__(self, group: int) -> str | None: ...
+
+
+class Pattern(Protocol):
+    """What this package asks of a compiled pattern."""
+
+    def search(self, text: str | bytes) -> Match | None: ...
+    def match(self, text: str | bytes, pos: int | None = None) -> Match | None: ...
+    def fullmatch(self, text: str | bytes) -> Match | None: ...
+    def finditer(self, text: str | bytes) -> Iterator[Match]: ...
+
+
+def compiled(pattern: str, *, capture: bool = True) -> Pattern:
+    """Compile `pattern` for RE2; without `capture` it only tells whether it occurs, which is faster."""
+    options = re2.Options()
+    options.max_mem = MAX_MEM_BYTES
+    options.log_errors = False
+    options.never_capture = not capture
+    return cast("Pattern", re2.compile(pattern, options))
+
+
+def any_of(patterns: tuple[str, ...] | list[str]) -> str:
+    """Return one pattern that matches where one of `patterns` does."""
+    return "|".join(f"(?:{pattern})" for pattern in patterns)

@@ -1,0 +1,66 @@
+"""What the rules find in one text, and the text without it."""
+
+from __future__ import annotations
+
+import re
+
+from operations.redaction import carriers, rules
+from operations.redaction.patterns import Span
+
+MARK = re.compile(r"\[REDACTED:[a-z0-9-]+\]")
+_MOST_LAYERS_OF_BASE64 = 3
+
+
+def spans(text: str) -> list[Span]:
+    """Return the parts of `text` that the rules name, in order, none overlapping or touching another."""
+    if "[REDACTED:" not in text:
+        return _merged(_found(text, 0))
+    # The rules read earlier marks as a mask, or the word token in a mark would announce a secret.
+    marks = [mark.span() for mark in MARK.finditer(text)]
+    masked = MARK.sub(lambda mark: "█" * len(mark[0]), text)
+    return _merged(_outside_marks(_found(masked, 0), marks))
+
+
+def without(text: str, found: list[Span]) -> str:
+    """Return `text` with a mark in the place of each span."""
+    pieces, at = [], 0
+    for span in found:
+        pieces += (text[at : span.start], f"[REDACTED:{span.rule}]")
+        at = span.end
+    return "".join((*pieces, text[at:]))
+
+
+def _found(text: str, layers: int) -> list[tuple[int, Span]]:
+    found: list[tuple[int, Span]] = []
+    for view in carriers.views(text):
+        for rank, rule in enumerate(rules.TEXT_RULES):
+            found += ((rank, view.original(span)) for span in rule.find(view.text) if span.end > span.start)
+        if layers < _MOST_LAYERS_OF_BASE64:
+            encoded = carriers.find_encoded(view.text, lambda inner: bool(_found(inner, layers + 1)))
+            found += ((len(rules.TEXT_RULES), view.original(span)) for span in encoded)
+    return found
+
+
+def _merged(found: list[tuple[int, Span]]) -> list[Span]:
+    merged: list[tuple[int, Span]] = []
+    for rank, span in sorted(found, key=lambda each: each[1].start):
+        last_rank, last = merged[-1] if merged else (0, Span(-2, -2, ""))
+        if span.start > last.end:
+            merged.append((rank, span))
+        else:
+            rule = last.rule if last_rank <= rank else span.rule
+            merged[-1] = (min(rank, last_rank), Span(last.start, max(last.end, span.end), rule))
+    return [span for _, span in merged]
+
+
+def _outside_marks(found: list[tuple[int, Span]], marks: list[tuple[int, int]]) -> list[tuple[int, Span]]:
+    """Leave out what lies within an earlier mark, and let no removal cut a mark in two."""
+    kept = []
+    for rank, (start, end, rule) in found:
+        if any(first <= start and end <= last for first, last in marks):
+            continue
+        for first, last in marks:
+            if start < last and first < end:
+                start, end = min(start, first), max(end, last)
+        kept.append((rank, Span(start, end, rule)))
+    return kept
