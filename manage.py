@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Django's command line. Without DATABASE_URL it finds the embedded servers, or starts them for its duration."""
+"""Django's command line. Without DATABASE_URL it finds the embedded servers, or starts them for itself."""
 
 from __future__ import annotations
 

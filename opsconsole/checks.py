@@ -52,8 +52,12 @@ def refuse_old_postgresql() -> None:
         pass
     except utils.OperationalError:
         return
-    refuse_version(connection.connection.info.server_version)
-    connection.close()
+    try:
+        refuse_version(connection.connection.info.server_version)
+    finally:
+        connection.close()
+        # Processes forked later must not share its connections.
+        connection.close_pool()  # type: ignore[attr-defined]
 
 
 def refuse_version(number: int) -> None:

@@ -1,9 +1,9 @@
 """Whether this process lives, and whether the product as a whole is ready.
 
-Ready means: the database answers, is new enough and migrated, partitions are there for today and the next two
-days, and each queue's worker left a heartbeat lately. Redis is not asked: ingest and pages go on without it, so
-its absence alone must not take the console out of service at once. It shows as heartbeats that grow old, and
-after `STALE_AFTER_S` as not ready, because by then partitions, folding and everything due are late for certain.
+Ready means: the database answers, is new enough and migrated, partitions are there for today and the next
+two days, and each queue's worker left a heartbeat lately. Redis is not asked: ingest and pages go on without
+it, so its absence alone must not take the console out of service at once. It shows as heartbeats that grow old,
+and after `STALE_AFTER_S` as not ready, because by then folding and everything else due are late for certain.
 """
 
 from __future__ import annotations

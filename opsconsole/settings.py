@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import os
 import pathlib
 
 from opsconsole import env
@@ -212,8 +213,8 @@ STORAGES = {
 }
 
 # --- API ------------------------------------------------------------------------------------------
-# What one key and one project may do in a second: records sent, and requests of the read API. Short bursts may
-# use what RATE_BURST_SECONDS would have brought.
+# What one key and one project may do in a second: records sent, and requests of the read API. Short bursts
+# may use what RATE_BURST_SECONDS would have brought.
 RATES = {
     "ingest": (
         env.whole("INGEST_RATE_KEY", 20_000, least=1),
@@ -226,6 +227,9 @@ RATE_BURST_SECONDS = env.whole("RATE_BURST_SECONDS", 10, least=1, most=3600)
 REQUESTS_AT_ONCE = env.whole("REQUESTS_AT_ONCE", 12, least=1)
 
 # --- Web server -----------------------------------------------------------------------------------
+# Processes, and in each the threads that serve: a page or a batch takes milliseconds of one.
+WEB_WORKERS = env.whole("WEB_WORKERS", min(2, os.cpu_count() or 1), least=1, most=64)
+WEB_THREADS = env.whole("WEB_THREADS", 8, least=8, most=64)
 # A request must bring its whole body within this time.
 BODY_DEADLINE_SECONDS = env.whole("BODY_DEADLINE_SECONDS", 30, least=1, most=600)
 

@@ -1,35 +1,36 @@
 """`make up`: every part of the console in one foreground process, which ends them all.
 
 Nothing is restarted silently. When a part ends by itself, the others are ended too, and this says which part
-it was, what it said last, and exits with 1.
+it was, what it said last, and exits with 1. The parts are forked from this process after it loaded the code, so
+that they share its memory.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import gc
 import http.client
 import json
 import os
 import pathlib
-import signal
 import socket
-import subprocess
 import sys
 import time
-import types
+from collections.abc import Callable
 from typing import NoReturn
 
 import psutil
 
-from opsconsole import parts
+from opsconsole import forks, start
 from opsconsole.local import account, processes, servers
 
 READY_WITHIN_S = 90.0
-# The threads that serve, for each web process; a page or a batch takes milliseconds of them.
-WEB_THREADS = 8
+STOP_WITHIN_S = 20.0
 
 
-class Told(BaseException):
-    """A signal came."""
+class Failed(Exception):
+    """A part failed; the message says which and why."""
 
 
 def main() -> int:
@@ -38,112 +39,132 @@ def main() -> int:
     try:
         if sys.argv[1:] == ["down"]:
             return down(data)
-        return up(data, port())
-    except (account.CannotStart, parts.Failed) as error:
+        return up(data, wanted_port())
+    except (account.CannotStart, Failed) as error:
         print(f"opsconsole: {error}", file=sys.stderr)
         return 1
-    except Told:
+    except (forks.Told, KeyboardInterrupt):
         return 130
 
 
 def up(data: pathlib.Path, port: int) -> int:
     """Start everything, say where it is, and stay until a signal or a failure."""
-    for sign in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(sign, _tell)
     place = servers.open_place(data)
     supervisor = servers.try_lock(data / "supervisor.lock")
     if supervisor is None:
         return tell_of_the_running(data)
     with supervisor:
-        parts.end_leftovers(place)
+        end_leftovers(place)
         refuse_taken(port)
-        watched: list[parts.Part] = []
+        family = forks.Family()
         processes.remember(data / "up.json", "up", os.getpid())
         try:
-            run(place, port, watched)
-        except Told:
+            run(place, port, family)
+        except forks.Told:
             print("\nStopping.", flush=True)
             return 0
         finally:
             (data / "ready.json").unlink(missing_ok=True)
-            (data / "up.json").unlink(missing_ok=True)
-            # A second Ctrl-C must not leave half of it running.
-            for sign in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-                signal.signal(sign, signal.SIG_IGN)
-            parts.end(place, watched)
-    return 0
+            family.end(within_s=STOP_WITHIN_S)
+            servers.stop(place)
+            for name in ("parts.json", "up.json"):
+                (data / name).unlink(missing_ok=True)
 
 
-def run(place: servers.Place, port: int, watched: list[parts.Part]) -> NoReturn:
+def run(place: servers.Place, port: int, family: forks.Family) -> NoReturn:
     """Start the parts in order and watch them."""
-    say(f"PostgreSQL and Valkey ({place.data})")
+    say(f"PostgreSQL and Valkey (in {place.data})")
     children = servers.start(place)
-    for name, child in children.items():
-        watched.append(parts.Part(name, [], child, place.data / f"{name}.log"))
-    environment = variables(place, port)
-    say("Tables, static files, accounts and demo")
-    told = prepare(place, environment)
+    os.environ.update(variables(place, port))
+    start.set_up()
+    say("Tables, static files, accounts and the demo")
+    told = prepare(place, family)
     say("Web server and workers")
-    for name, command in commands(port).items():
-        watched.append(parts.begin(place, name, command, environment))
-    wait_until_ready(port, watched)
-    address = f"http://localhost:{port}"
-    ready = {
-        "address": address,
-        "pids": {"up": os.getpid(), **{part.name: part.process.pid for part in watched}},
-        **{name: told[name] for name in ("project", "ingest_key", "read_key")},
-    }
+    load()
+    pids = {"up": os.getpid(), **{name: child.pid for name, child in children.items()}}
+    for name, work in works(port).items():
+        pids[name] = family.fork(name, work, place.data / f"{name}.log").pid
+        processes.remember(place.data / "parts.json", name, pids[name])
+    refuse = functools.partial(refuse_ended, place, family)
+    wait_until_ready(port, refuse)
+    ready = {"address": f"http://localhost:{port}", "pids": pids}
+    ready |= {name: told[name] for name in ("project", "ingest_key", "read_key")}
     processes.write_private(place.data / "ready.json", json.dumps(ready, indent=1))
-    greet(address, told)
-    parts.watch(watched)
-
-
-def commands(port: int) -> dict[str, list[str]]:
-    """Return how each part is started, given the environment."""
-    web = [sys.executable, "-m", "granian", "--interface", "wsgi", "--http", "1", "--no-ws"]
-    web += ["--host", host(), "--port", str(port)]
-    web += ["--workers", os.environ.get("WEB_WORKERS") or str(min(2, os.cpu_count() or 1))]
-    web += ["--blocking-threads", os.environ.get("WEB_THREADS") or str(WEB_THREADS)]
-    web += ["--workers-kill-timeout", "10", "--log-level", "warning", "opsconsole.wsgi:application"]
-    return {"web": web, "workers": [sys.executable, "-m", "opsconsole.workers"]}
+    greet(f"http://localhost:{port}", told)
+    while True:
+        refuse()
+        time.sleep(0.25)
 
 
 def variables(place: servers.Place, port: int) -> dict[str, str]:
     """Return the environment of every part."""
     return {
-        **os.environ,
         **place.environment(),
         "OPSCONSOLE_DATA": str(place.data),
         "PUBLIC_URL": os.environ.get("PUBLIC_URL") or f"http://localhost:{port}",
-        # Freed memory goes back to the system, and threads share what is kept.
-        "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX") or "2",
     }
 
 
-def prepare(place: servers.Place, environment: dict[str, str]) -> dict[str, str]:
-    """Bring tables, files and accounts up to date; returns what `manage.py prepare` tells."""
-    command = [sys.executable, "manage.py", "prepare", "--keys", str(place.data / "demo-keys.json")]
-    if os.environ.get("DEMO", "").lower() in {"no", "0", "off", "false"}:
-        command.append("--no-demo")
-    log = place.data / "prepare.log"
-    with log.open("wb") as said:
-        done = subprocess.run(
-            command, cwd=servers.PROJECT, env=environment, stdout=subprocess.PIPE, stderr=said, text=True
-        )
-    if done.returncode:
-        raise parts.Failed(f"preparing failed: {parts.last_words(log)}")
-    told: dict[str, str] = json.loads(done.stdout)
-    return told
+def load() -> None:
+    """Load the code of all parts once, before they part."""
+    from opsconsole import web, workers
+
+    web.load()
+    workers.load()
+    gc.collect()
+    # Without this the first collection in each part would copy every page.
+    gc.freeze()
 
 
-def wait_until_ready(port: int, watched: list[parts.Part]) -> None:
+def works(port: int) -> dict[str, forks.Work]:
+    """Return what each part does, by its name."""
+    from opsconsole import web, workers
+
+    return {"web": functools.partial(web.serve, host=host(), port=port), **workers.every()}
+
+
+def prepare(place: servers.Place, family: forks.Family) -> dict[str, str]:
+    """Bring tables, files and accounts up to date, in a process of its own; returns what that tells."""
+    reading, writing = os.pipe()
+
+    def work() -> None:
+        from django.core import management
+
+        with os.fdopen(writing, "w") as answer:
+            management.call_command(
+                "prepare", keys=place.data / "demo-keys.json", no_demo=not wants_demo(), stdout=answer
+            )
+
+    family.fork("prepare", work, place.data / "prepare.log")
+    os.close(writing)
+    with os.fdopen(reading) as answer:
+        told = answer.read()
+    ended = family.wait()
+    if ended.how != "exit code 0":
+        raise Failed(f"preparing failed ({ended.how}): {last_words(ended.log)}")
+    words: dict[str, str] = json.loads(told)
+    return words
+
+
+def refuse_ended(place: servers.Place, family: forks.Family) -> None:
+    """Raise when a part ended by itself."""
+    ended = family.check()
+    if ended is not None:
+        raise Failed(f"the part '{ended.name}' ended by itself ({ended.how}): {last_words(ended.log)}")
+    for entry in processes.recall(place.started):
+        if entry.find() is None:
+            log = place.data / f"{entry.name}.log"
+            raise Failed(f"the part '{entry.name}' ended by itself: {last_words(log)}")
+
+
+def wait_until_ready(port: int, refuse: Callable[[], None]) -> None:
     """Wait until /readyz agrees, or say what it still misses."""
     until = time.monotonic() + READY_WITHIN_S
     reasons = "no answer"
     while time.monotonic() < until:
-        parts.refuse_ended(watched)
-        try:
-            line = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        refuse()
+        with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
+            line = http.client.HTTPConnection(host(), port, timeout=5)
             line.request("GET", "/readyz", headers={"Host": "localhost"})
             answer = line.getresponse()
             body = answer.read()
@@ -151,10 +172,18 @@ def wait_until_ready(port: int, watched: list[parts.Part]) -> None:
             if answer.status == 200:
                 return
             reasons = ", ".join(json.loads(body).get("reasons", []))
-        except (OSError, http.client.HTTPException, ValueError):
-            pass
         time.sleep(0.1)
-    raise parts.Failed(f"the console was not ready after {READY_WITHIN_S:.0f} s: {reasons}")
+    raise Failed(f"the console was not ready after {READY_WITHIN_S:.0f} s: {reasons}")
+
+
+def end_leftovers(place: servers.Place) -> None:
+    """End what a killed `make up` left running on this data folder."""
+    for entry in processes.recall(place.data / "parts.json"):
+        if entry.end():
+            print(f"Ended '{entry.name}', which a killed run had left.", flush=True)
+        processes.kill_session(entry)
+    for name in ("parts.json", "up.json", "ready.json"):
+        (place.data / name).unlink(missing_ok=True)
 
 
 def down(data: pathlib.Path) -> int:
@@ -169,19 +198,11 @@ def down(data: pathlib.Path) -> int:
             return 0
     supervisor = servers.try_lock(data / "supervisor.lock")
     if supervisor is None:
-        raise parts.Failed(f"a command still uses the servers of {data}; they stop when it ends.")
+        raise Failed(f"a command still uses the servers of {data}; they stop when it ends.")
     with supervisor:
-        parts.end_leftovers(place)
+        end_leftovers(place)
         print("Stopped." if servers.stop(place) else f"Nothing runs on {data}.")
     return 0
-
-
-def port() -> int:
-    """Return the port of the console: PORT, or 8000."""
-    word = os.environ.get("PORT") or "8000"
-    if not word.isdigit() or not 0 < int(word) < 65536:
-        raise parts.Failed(f"PORT must be a number from 1 to 65535, not {word!r}.")
-    return int(word)
 
 
 def refuse_taken(port: int) -> None:
@@ -192,22 +213,18 @@ def refuse_taken(port: int) -> None:
             probe.bind((host(), port))
             return
         except PermissionError:
-            raise parts.Failed(
-                f"port {port} needs rights that this account has not; give another PORT."
-            ) from None
+            raise Failed(f"port {port} needs rights that this account has not; give another PORT.") from None
         except OSError:
             pass
-    raise parts.Failed(f"port {port} is held by {holder(port)}; stop it or give another PORT.")
+    raise Failed(f"port {port} is held by {holder(port)}; stop it or give another PORT.")
 
 
 def holder(port: int) -> str:
     """Name the process that listens on `port`, as far as this account may see."""
-    try:
-        for connection in psutil.net_connections("tcp"):
-            if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
-                return f"{psutil.Process(connection.pid).name()} (process {connection.pid})"
-    except psutil.Error:
-        pass
+    with contextlib.suppress(psutil.Error):
+        for line in psutil.net_connections("tcp"):
+            if line.status == psutil.CONN_LISTEN and line.pid and line.laddr and line.laddr.port == port:
+                return f"{psutil.Process(line.pid).name()} (process {line.pid})"
     return "another process"
 
 
@@ -216,11 +233,34 @@ def tell_of_the_running(data: pathlib.Path) -> int:
     try:
         ready = json.loads((data / "ready.json").read_text())
     except FileNotFoundError:
-        raise parts.Failed(
-            f"another process uses {data}: a command, or a console that is starting."
-        ) from None
+        raise Failed(f"another process uses {data}: a command, or a console that is starting.") from None
     print(f"The console runs already: {ready['address']} (process {ready['pids']['up']}, data in {data}).")
     return 0
+
+
+def last_words(log: pathlib.Path | None) -> str:
+    """Return the last line of a log that says something, and where the rest is."""
+    text = log.read_text(errors="replace") if log is not None and log.exists() else ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return f"{lines[-1] if lines else 'it said nothing'} ({log})"
+
+
+def wanted_port() -> int:
+    """Return the port of the console: PORT, or 8000."""
+    word = os.environ.get("PORT") or "8000"
+    if not word.isdigit() or not 0 < int(word) < 65536:
+        raise Failed(f"PORT must be a number from 1 to 65535, not {word!r}.")
+    return int(word)
+
+
+def wants_demo() -> bool:
+    """Tell whether the demo is filled: always, but for DEMO=no."""
+    return os.environ.get("DEMO", "").lower() not in {"no", "0", "off", "false"}
+
+
+def host() -> str:
+    """Return the address to listen on: HOST, or this machine only."""
+    return os.environ.get("HOST") or "127.0.0.1"
 
 
 def greet(address: str, told: dict[str, str]) -> None:
@@ -237,15 +277,6 @@ def greet(address: str, told: dict[str, str]) -> None:
 def say(step: str) -> None:
     """Print a step that begins."""
     print(f"- {step}", flush=True)
-
-
-def host() -> str:
-    """Return the address to listen on: HOST, or this machine only."""
-    return os.environ.get("HOST") or "127.0.0.1"
-
-
-def _tell(sign: int, frame: types.FrameType | None) -> None:
-    raise Told
 
 
 if __name__ == "__main__":

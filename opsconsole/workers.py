@@ -1,99 +1,109 @@
-"""Celery as one family: a worker for each queue and the clock, forked from one parent.
+"""Celery as one family: a worker for each queue and the clock.
 
-The parent loads the code once, for all, and then only watches. When any child ends, or when it is told to, it ends the others: nothing goes on half.
+They are forked from one parent that loaded the code, so that they share its memory; the parent only watches.
+When any of them ends, or the parent is told to, the others are ended too: nothing goes on half.
 """
 
 from __future__ import annotations
 
 import functools
 import gc
+import importlib
 import os
 import signal
+import socket
 import sys
-import types
-from collections.abc import Callable
+import warnings
 
-from opsconsole import start
+from opsconsole import forks, start
 
 THREADS = {"urgent": 2, "bulk": 2}
+# Loaded before the processes part; Celery would load them in each.
+SHARED = (
+    "kombu.transport.redis",
+    "celery.app.trace",
+    "celery.apps.beat",
+    "celery.apps.worker",
+    "celery.concurrency.thread",
+    "celery.worker.consumer",
+    "celery.worker.strategy",
+)
 
 
-class Told(BaseException):
-    """The parent was told to end."""
-
-
-def main() -> None:
-    """Run all children until one ends or a signal comes."""
+def main(names: list[str]) -> None:
+    """Run those named, or all, until one ends or a signal comes: `python -m opsconsole.workers [NAME…]`."""
+    works = every()
+    if unknown := set(names) - works.keys():
+        raise SystemExit(f"There is no {', '.join(sorted(unknown))}; name some of {', '.join(works)}.")
     start.set_up()
+    load()
+    if len(names) == 1:
+        works[names[0]]()
+        return
+    gc.freeze()
+    family = forks.Family()
+    try:
+        for name in names or works:
+            family.fork(name, works[name])
+        ended = family.wait()
+    except forks.Told:
+        ended = None
+    family.end(within_s=15)
+    if ended is not None:
+        raise SystemExit(f"The part '{ended.name}' of the workers ended by itself.")
+
+
+def load() -> None:
+    """Load everything that a worker needs, before the processes part."""
     from opsconsole import checks
 
     with start.plainly():
         checks.refuse_old_postgresql()
     from opsconsole.celery import app
 
+    # As root, Celery says at each start that it should not be; `make up` is for a machine of one's own.
+    warnings.filterwarnings("ignore", message="You're running the worker with superuser privileges")
+    # Django's own checks, which load every page, are made by `manage.py`.
+    os.environ["CELERY_SKIP_CHECKS"] = "1"
     app.loader.import_default_modules()
     app.finalize(auto=True)
+    for module in SHARED:
+        importlib.import_module(module)
     gc.collect()
-    # Children share these pages; without this the first collection in each would copy them.
-    gc.freeze()
-    for sign in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(sign, _tell)
-    children: dict[int, str] = {}
-    try:
-        for queue, threads in THREADS.items():
-            children[_fork(functools.partial(_work, queue, threads))] = queue
-        children[_fork(_tick)] = "beat"
-        ended, _ = os.wait()
-    except Told:
-        ended = 0
-    name = children.pop(ended, "")
-    _end(children)
-    if name:
-        raise SystemExit(f"The part {name!r} of the workers ended by itself.")
 
 
-def _tell(sign: int, frame: types.FrameType | None) -> None:
-    raise Told
+def every() -> dict[str, forks.Work]:
+    """Return what each process of the family does, by its name."""
+    queues = {queue: functools.partial(work, queue, threads) for queue, threads in THREADS.items()}
+    return {**queues, "beat": tick}
 
 
-def _fork(work: Callable[[], None]) -> int:
-    pid = os.fork()
-    if pid:
-        return pid
-    status = 1
-    try:
-        for sign in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(sign, signal.SIG_DFL)
-        work()
-        status = 0
-    except SystemExit as error:
-        status = error.code if isinstance(error.code, int) else 1 if error.code else 0
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
-
-
-def _work(queue: str, threads: int) -> None:
+def work(queue: str, threads: int) -> None:
+    """Work on one queue until a signal comes."""
     from opsconsole.celery import app
 
-    arguments = ["worker", "--queues", queue, "--hostname", f"{queue}@%h", "--concurrency", str(threads)]
-    # One worker a queue: there is nobody to gossip with.
-    app.worker_main([*arguments, "--without-gossip", "--without-mingle", "--without-heartbeat"])
+    worker = app.Worker(
+        queues=[queue],
+        hostname=f"{queue}@{socket.gethostname()}",
+        pool="threads",
+        concurrency=threads,
+        # One worker a queue: there is nobody to gossip with.
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+        quiet=True,
+    )
+    worker.start()
+    raise SystemExit(worker.exitcode or 0)
 
 
-def _tick() -> None:
+def tick() -> None:
+    """Send what the schedule says is due until a signal comes."""
     from opsconsole.celery import app
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     app.Beat(quiet=True, pidfile=None).run()
 
 
-def _end(children: dict[int, str]) -> None:
-    for pid in children:
-        os.kill(pid, signal.SIGTERM)
-    for pid in children:
-        os.waitpid(pid, 0)
-
-
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -9,15 +9,30 @@ import pathlib
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import django
 import psycopg
 import pytest
 import time_machine
+from playwright import sync_api
 
 from opsconsole.local import servers
-from tests import databases
+from tests import databases, stack
+
+if TYPE_CHECKING:
+    from django.contrib.auth import base_user as auth_models
+
+CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 Owner = psycopg.Connection[tuple[object, ...]]
 
@@ -128,3 +143,78 @@ def now() -> Iterator[datetime.datetime]:
     moment = datetime.datetime(2026, 3, 10, 12, 0, tzinfo=datetime.UTC)
     with time_machine.travel(moment, tick=False):
         yield moment
+
+
+@pytest.fixture(scope="session")
+def session_stack(
+    django_db_setup: None, database_name: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[stack.Stack]:
+    """The real web server and workers on this worker's database, started once. Ask for `live_stack`."""
+    with stack.running(database_name, tmp_path_factory.mktemp("stack")) as running:
+        yield running
+
+
+@pytest.fixture
+def live_stack(clean_database: None, session_stack: stack.Stack) -> Iterator[stack.Stack]:
+    """The real web server and workers, ready, on a database in which this test commits."""
+    session_stack.wake()
+    session_stack.wait_until_ready()
+    yield session_stack
+    session_stack.rest()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[sync_api.Browser]:
+    """A real Chromium: CHROMIUM, or the one that the system has."""
+    program = os.environ.get("CHROMIUM") or "/usr/bin/chromium"
+    with pytest.MonkeyPatch.context() as patch, sync_api.sync_playwright() as playwright:
+        # Playwright keeps an event loop in this thread, from which Django would refuse to be called.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "yes")
+        chromium = playwright.chromium.launch(executable_path=program, args=CHROMIUM_ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def context(browser: sync_api.Browser, live_stack: stack.Stack) -> Iterator[sync_api.BrowserContext]:
+    """A browser of somebody who was never here; addresses are relative to the running console."""
+    fresh = browser.new_context(base_url=live_stack.address)
+    fresh.set_default_timeout(15_000)
+    yield fresh
+    fresh.close()
+
+
+@pytest.fixture
+def page(context: sync_api.BrowserContext) -> Iterator[sync_api.Page]:
+    """A page in which no script fails and nothing offends the Content-Security-Policy."""
+    complaints: list[str] = []
+    fresh = context.new_page()
+    fresh.on("pageerror", lambda error: complaints.append(str(error)))
+    fresh.on("console", lambda said: complaints.append(said.text) if offends(said) else None)
+    yield fresh
+    assert complaints == []
+
+
+@pytest.fixture
+def sign_in(
+    context: sync_api.BrowserContext, live_stack: stack.Stack
+) -> Callable[[auth_models.AbstractBaseUser], None]:
+    """Sign a person into the browser without the form."""
+
+    def remember(person: auth_models.AbstractBaseUser) -> None:
+        from django.conf import settings
+        from django.test import Client
+
+        client = Client()
+        client.force_login(person, backend=settings.AUTHENTICATION_BACKENDS[0])
+        cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
+        context.add_cookies(
+            [{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_stack.address}]
+        )
+
+    return remember
+
+
+def offends(said: sync_api.ConsoleMessage) -> bool:
+    """Tell whether the browser refused something that a page of ours asked for."""
+    return said.type == "error" and "Content Security Policy" in said.text

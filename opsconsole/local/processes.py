@@ -49,6 +49,14 @@ class Remembered:
         return True
 
 
+def kill_session(leader: Remembered) -> None:
+    """Kill what is left of the session that `leader` led, and nothing that got its number later."""
+    for found in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, ProcessLookupError):
+            if os.getsid(found.pid) == leader.pid and found.create_time() >= leader.started_at - 2:
+                found.kill()
+
+
 def remember(path: pathlib.Path, name: str, pid: int) -> None:
     """Write down that process `pid` was started as `name`."""
     entries = [entry for entry in recall(path) if entry.name != name]

@@ -1,8 +1,8 @@
 """Both servers on one data folder: started, shared by whoever comes, and stopped.
 
 One process supervises a folder; it holds `supervisor.lock`, which the system lets go even after `kill -9`.
-Whoever gets the lock next first ends what a killed supervisor left running. Others use the running servers and
-hold `users.lock` shared, so that a command does not stop servers under another command.
+Whoever gets the lock next first ends what a killed supervisor left running. Others use the running servers
+and hold `users.lock` shared, so that a command does not stop servers under another command.
 """
 
 from __future__ import annotations
