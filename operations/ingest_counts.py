@@ -21,7 +21,7 @@ _COUNT_WITH_SKEW = f"""
 WITH counted AS ({_COUNT})
 INSERT INTO ingest_skew (project_id, bucket, runtime, instance, records, sum_us, least_us, greatest_us)
 SELECT %s, date_bin('1 minute', %s, 'epoch'), told.runtime, told.instance, told.records, told.sum_us,
-told.least_us,
+    told.least_us,
     told.greatest_us
 FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
     AS told (runtime, instance, records, sum_us, least_us, greatest_us)

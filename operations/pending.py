@@ -25,8 +25,9 @@ _LOCK_EXCLUSIVE = "SELECT pg_advisory_xact_lock(%s, %s)"
 # Primary key of pending.
 _TAKE = """
 DELETE FROM pending USING unnest(%s::text[], %s::smallint[]) AS wanted (operation_id, attempt)
-WHERE pending.project_id = %s AND pending.operation_id = wanted.operation_id AND pending.attempt =
-wanted.attempt RETURNING pending.facts
+WHERE pending.project_id = %s AND pending.operation_id = wanted.operation_id
+    AND pending.attempt = wanted.attempt
+RETURNING pending.facts
 """
 _ANY = "SELECT EXISTS (SELECT FROM pending WHERE project_id = %s)"
 _PUT = """

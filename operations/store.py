@@ -58,8 +58,7 @@ measured AS (
     INSERT INTO tally_histogram
         (project_id, grain, bucket, measure, environment, tool, tool_version, edge, operations)
     SELECT project_id, {FRESH}, date_bin('1 minute', started_at, 'epoch'), measure, environment, tool,
-    tool_version,
-        opsconsole_bucket(amount), sum(step)
+        tool_version, opsconsole_bucket(amount), sum(step)
     FROM moved CROSS JOIN LATERAL (VALUES
         ('duration', duration_us), ('lateness', late_by_us),
         ('output_bytes', output_bytes), ('input_bytes', input_bytes)
@@ -216,9 +215,8 @@ def _changes() -> str:
 _KNOWN = f"""
 SELECT {", ".join(f"opsconsole_us(o.{f.name})" if f.sql == "timestamptz" else f"o.{f.name}" for f in facts.FACTS)}
 FROM unnest(%s::text[], %s::smallint[], %s::date[]) AS wanted (operation_id, attempt, day)
-JOIN operation AS o ON o.project_id = %s AND o.operation_id = wanted.operation_id AND o.attempt =
-wanted.attempt
-    AND o.day = wanted.day
+JOIN operation AS o ON o.project_id = %s AND o.operation_id = wanted.operation_id
+    AND o.attempt = wanted.attempt AND o.day = wanted.day
 """
 
 
