@@ -37,6 +37,43 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     results: list[Result] | msgspec.UnsetType = msgspec.UNSET
 
 
+#: What the tally can be grouped by.
+TALLY_KEYS = (
+    "environment",
+    "tool",
+    "tool_version",
+    "effect",
+    "mode",
+    "source",
+    "provider",
+    "model",
+    "runtime",
+    "status",
+    "outcome",
+    "code",
+    "contract_kind",
+    "signal",
+)
+#: Stretches of time that it can be grouped by, with their length in microseconds.
+TALLY_STEPS = {"minute": 60_000_000, "hour": 3_600_000_000, "day": 86_400_000_000}
+
+
+class Tally(msgspec.Struct, frozen=True, kw_only=True, rename={"since": "from", "until": "to"}):
+    """Counts of the operations that started in [from, to).
+
+    Each of `groups` has the keys it was grouped by, its `count`, and `duration_ms`, the sum of what they
+    took; the largest come first. `count` is of all groups; `left_out` counts what lies in the smallest
+    groups, past the first 10,000.
+    """
+
+    since: str
+    until: str
+    count: int
+    duration_ms: float
+    groups: list[dict[str, str | int | float | None]]
+    left_out: int = 0
+
+
 class Page(msgspec.Struct, frozen=True):
     """A stretch of a list, newest first.
 
