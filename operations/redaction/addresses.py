@@ -15,7 +15,7 @@ PARAMETER_PATTERN = (
     r"=([^\s&#;\"'`<>]{6,})"
 )
 FOLDER_PATTERN = (
-    r"(?:\b[A-Za-z]:[\\/]+(?i:users|documents and settings)[\\/]+|/Users/|(?:^|[^\pL\pN_.~/-]|file://)/home/)"
+    r"(?:\b[A-Za-z]:[\\/]+(?i:users|documents and settings)[\\/]+|/Users/|(?:^|[^\w.~/\x{80}-\x{10FFFF}-]|file://)/home/)"
     r"[^\s\\/:*?\"'`<>|,;()\[\]]+"
 )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from operations.redaction import keywords, patterns, placeholders
 from operations.redaction.patterns import Span
 
-_NAME = rf"[\pL\pN_.$-]*(?:{keywords.TEXT_PATTERN})[\pL\pN_.-]*"
+_NAME = rf"[{patterns.LETTERS}_.$-]*(?:{keywords.TEXT_PATTERN})[{patterns.LETTERS}_.-]*"
 _CLOSING = r"(?:\\*[\"'`’”])?\]?\)?"
 _SEPARATOR = r"[ \t]*(?:=>|:=|===?|=|:)[ \t]*|[ \t]+(?:is|was|are|equals)(?:[ \t]+(?:now|set to))?[ \t]*:?[ \t]+"
 

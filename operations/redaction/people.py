@@ -16,7 +16,7 @@ IBAN_PATTERN = (
     rf"\b(?i:{'|'.join(validators.IBAN_LENGTHS)})[0-9]{{2}}(?:[ -]?[A-Za-z0-9]{{4}}){{2}}[ -]?[A-Za-z0-9]{{3}}"
 )
 SSN_PATTERN = r"(?:\b|_)([0-9]{3}-[0-9]{2}-[0-9]{4})(?:\b|_)|(?i:ssn|social security)[^0-9]{0,12}([0-9]{3}[ .-]?[0-9]{2}[ .-]?[0-9]{4})\b"
-MAIL_PATTERN = r"([\pL\pN][\pL\pN._%+'-]*|\"[^\"@\s]+\")@((?:[\pL\pN](?:[\pL\pN-]*[\pL\pN])?\.)+(?:\pL{2,24}|xn--[a-z0-9-]+))"
+MAIL_PATTERN = rf"[{patterns.LETTERS}][{patterns.LETTERS}._%+'-]*@(?:[{patterns.LETTERS}-]+\.)+[{patterns.LETTERS}-]{{2,}}"
 PHONE_PATTERN = (
     r"(\+[1-9](?:[ ./()-]{0,2}[0-9]){7,14})\b|(\([2-9][0-9]{2}\)[ .-]?[2-9][0-9]{2}[ .-][0-9]{4})\b"
     r"|\b(?:1[ .-])?([2-9][0-9]{2}[.-][2-9][0-9]{2}[.-][0-9]{4})\b"
@@ -36,6 +36,10 @@ _ip = patterns.compiled(IP_PATTERN)
 
 _ACCOUNT_START = re.compile(r"\b[A-Za-z]{2}[0-9]{2}(?=[ -]?[A-Za-z0-9]{4})", re.ASCII)
 _ACCOUNT = re.compile(r"[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]{4})+(?:[ -]?[A-Za-z0-9]{1,3})?")
+_MAIL_LOCAL = re.compile(r"[^\W_][\w.%+'-]*\Z")
+_MAIL_DOMAIN = re.compile(r"(?:[^\W_][\w-]{0,62}\.)+(?:xn--[a-z0-9-]+|[^\W\d_]{2,24})")
+_LONGEST_MAIL_LOCAL = 128
+_LONGEST_MAIL_DOMAIN = 255
 _NOT_A_DIGIT = re.compile(r"[^0-9]")
 _SPEAKS_OF_CARDS = re.compile(r"(?i)card|visa|maestro|amex|\bpan\b|\bcc\b")
 _VERSION_BEFORE = re.compile(r"(?i)(?:[A-Za-z]/|\bv|version[ :=]*|\bver[ .:=]*|lib \S*|[=~^><]=?\s?)\Z")
@@ -72,9 +76,13 @@ def find_ssns(text: str) -> Iterator[Span]:
 def find_mail_addresses(text: str) -> Iterator[Span]:
     """Yield mail addresses, with international domains too."""
     for match in _mail.finditer(text):
-        is_userinfo = _BEFORE_HOST.search(text, max(0, match.start() - 256), match.start())
-        if not is_userinfo and validators.is_mail_address(match[1] or "", match[2] or ""):
-            yield Span(match.start(), match.end(), "email")
+        at = text.index("@", match.start())
+        local = _MAIL_LOCAL.search(text, max(match.start(), at - _LONGEST_MAIL_LOCAL), at)
+        domain = _MAIL_DOMAIN.match(text, at + 1, at + 1 + _LONGEST_MAIL_DOMAIN)
+        if not local or not domain or _BEFORE_HOST.search(text, max(0, local.start() - 256), local.start()):
+            continue
+        if validators.is_mail_address(local[0], domain[0]):
+            yield Span(local.start(), domain.end(), "email")
 
 
 def find_phones(text: str) -> Iterator[Span]:

@@ -47,6 +47,9 @@ TEXT_RULES = (
     Rule(addresses.FOLDER_PATTERN, addresses.find_home_folders),
 )
 
+#: Tells which rules have something to look for in a text.
+chooser = patterns.Chooser([rule.gate for rule in TEXT_RULES])
+
 _TEXT_GATE = patterns.any_of([*(rule.gate for rule in TEXT_RULES), carriers.DISGUISE_PATTERN])
 # The arguments of a command as a list: "-u", "user:password".
 _ARGUMENT_PATTERN = r"\"(?:-u|-U|--user|--proxy-user)\""

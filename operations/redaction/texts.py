@@ -33,8 +33,9 @@ def without(text: str, found: list[Span]) -> str:
 def _found(text: str, layers: int) -> list[tuple[int, Span]]:
     found: list[tuple[int, Span]] = []
     for view in carriers.views(text):
-        for rank, rule in enumerate(rules.TEXT_RULES):
-            found += ((rank, view.original(span)) for span in rule.find(view.text) if span.end > span.start)
+        for rank in rules.chooser.chosen(view.text):
+            spans_of_rule = rules.TEXT_RULES[rank].find(view.text)
+            found += ((rank, view.original(span)) for span in spans_of_rule if span.end > span.start)
         if layers < _MOST_LAYERS_OF_BASE64:
             encoded = carriers.find_encoded(view.text, lambda inner: bool(_found(inner, layers + 1)))
             found += ((len(rules.TEXT_RULES), view.original(span)) for span in encoded)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from decimal import Decimal
@@ -84,7 +85,7 @@ class Walk:
         """Return a text redacted; a JSON text in it is walked like a value of its own."""
         begins_json = text.lstrip()[:1] in ("{", "[", '"')
         gate = rules.json_gate if begins_json else rules.text_gate
-        if len(text) < _SHORTEST_TEXT or not gate.search(text):
+        if len(text) < _SHORTEST_TEXT or not gate.search(text.encode()):
             return text
         if begins_json and self._texts_around < _MOST_TEXTS_IN_TEXTS:
             inner = self._json_inside(text, path, depth)
@@ -135,7 +136,7 @@ class Walk:
         redacted: dict[str, object] = {}
         is_same = True
         for name, value in members.items():
-            new_name = self.text(name, path, depth)
+            new_name = name if _is_harmless_name(name) else self.text(name, path, depth)
             here = f"{path}/{_pointer_name(new_name)}"
             verdict = told.get(name) or keywords.verdict(name)
             new_value = self._judged(verdict, value, here, depth) if verdict else self.value(value, here, depth + 1)
@@ -192,6 +193,11 @@ class Walk:
             self._remarks.append(Remark(path, rule, length_class(length)))
         else:
             self._left_out += 1
+
+
+@functools.lru_cache(maxsize=8192)
+def _is_harmless_name(name: str) -> bool:
+    return len(name) < _LONGEST_POINTER_NAME and not rules.text_gate.search(name.encode()) and name[:1] not in '{["'
 
 
 def length_class(length: int) -> int:
