@@ -29,6 +29,11 @@ def read_traces(body: bytes, *, is_json: bool) -> Traces:
     """
     decoded = decode.read(body, is_json=is_json, wanted=fields.WANTED)
     found = list(calls.find(decoded.spans))
-    entries = [records.entry(index, call) for index, call in enumerate(found)]
+    senders: dict[int, fields.Sender] = {}
+    entries = []
+    for index, call in enumerate(found):
+        origin = call.spans[0].origin
+        sender = senders.get(id(origin)) or senders.setdefault(id(origin), fields.sender(origin))
+        entries.append(records.entry(index, call, sender))
     spans_of = [len(call.spans) for call in found]
     return Traces(entries, spans_of, len(decoded.spans) - sum(spans_of), decoded.broken)

@@ -131,7 +131,7 @@ def _is_one_call(outer: decode.Span, inner: decode.Span) -> bool:
     """
     if not detect.is_mcp(inner):
         return False
-    ids = {fields.call_id(outer), fields.call_id(inner)} - {None}
+    ids = {fields.call_id(outer.attributes), fields.call_id(inner.attributes)} - {None}
     return len(ids) < 2 and _same_tool(fields.tool(outer), fields.tool(inner))
 
 

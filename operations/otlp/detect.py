@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operations.otlp import decode, fields
+from operations.otlp import decode
 
 #: A span is a tool call when one of these attributes has one of these values.
 TOOL_CALLS: tuple[tuple[str, frozenset[str]], ...] = (
@@ -47,7 +47,7 @@ def _is_excepted(span: decode.Span) -> bool:
     attributes = span.attributes
     if attributes.get("mcp.method.name", "tools/call") != "tools/call":
         return True
-    if fields.tool(span) in NOT_TOOLS:
+    if attributes.get("gen_ai.tool.name") in NOT_TOOLS:
         return True
     message = attributes.get("logfire.msg")
     return isinstance(message, str) and message.startswith(OUTPUT_FUNCTION)

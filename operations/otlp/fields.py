@@ -7,11 +7,10 @@ cannot say becomes a module of its own under `dialects/`.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from operations.otlp import decode
 
@@ -90,26 +89,21 @@ FRAMEWORKS = re.compile(
 UNNAMED_SERVICE = "unknown_service"
 
 
-def first(attributes: Mapping[str, Any], candidates: tuple[str, ...]) -> Any:
-    """Return the first candidate that says something, else None."""
+def text(attributes: Mapping[str, Any], candidates: tuple[str, ...], chars_max: int) -> str | None:
+    """Return the first candidate that says something, shortened to `chars_max`."""
     for name in candidates:
         told = attributes.get(name)
-        if told is not None and told != "":
-            return told
+        if told is None or told.__class__ is list or told.__class__ is dict:
+            continue
+        found = storable(str(told).strip())
+        if found:
+            return found[:chars_max]
     return None
-
-
-def first_text(attributes: Mapping[str, Any], candidates: tuple[str, ...], chars_max: int) -> str | None:
-    """Return the first candidate that says something as text, shortened to `chars_max`."""
-    told = first(attributes, candidates)
-    if told is None or isinstance(told, (list, dict)):
-        return None
-    return storable(str(told)).strip()[:chars_max] or None
 
 
 def identifier(attributes: Mapping[str, Any], candidates: tuple[str, ...]) -> str | None:
     """Return the first candidate as an id; one that is too long ends in its hash."""
-    told = first_text(attributes, candidates, 1 << 20)
+    told = text(attributes, candidates, 1 << 20)
     if told is None or len(told) <= 128:
         return told
     return told[:95] + "~" + hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
@@ -125,39 +119,60 @@ def in_events(span: decode.Span, candidates: tuple[tuple[str, str], ...]) -> Any
 
 
 def tool(span: decode.Span) -> str | None:
-    """Return the tool's name as the span tells it: an attribute, else what its name says."""
-    told = first_text(span.attributes, TOOL, 128)
-    if told is not None:
-        return told
+    """Return the tool's name as the span tells it: an attribute, else what its own name says."""
+    return text(span.attributes, TOOL, 128) or tool_in_name(span.name)
+
+
+def tool_in_name(name: str) -> str | None:
+    """Return the tool that a span's name names."""
     for prefix in TOOL_PREFIXES:
-        if span.name.startswith(prefix):
-            return storable(span.name[len(prefix) :]).strip()[:128] or None
+        if name.startswith(prefix):
+            return storable(name[len(prefix) :].strip())[:128] or None
     return None
 
 
-def call_id(span: decode.Span) -> str | None:
+def call_id(attributes: Mapping[str, Any]) -> str | None:
     """Return the model provider's id of the call, unless it is a placeholder."""
-    told = identifier(span.attributes, CALL_ID)
+    told = identifier(attributes, CALL_ID)
     return None if told is None or told.lower() in NO_CALL_IDS else told
+
+
+def is_placeholder(told: Any) -> bool:
+    """Tell whether a value stands for nothing, so that another span's counts."""
+    return told == "" or (isinstance(told, str) and told.lower() in NO_CALL_IDS)
 
 
 def provider(span: decode.Span) -> str | None:
     """Return who serves the model that a model span names; a framework's own name is nobody."""
     for name in PROVIDER:
-        told = first_text(span.attributes, (name,), 64)
+        told = text(span.attributes, (name,), 64)
         if told is not None and not FRAMEWORKS.match(told):
             return told
     return None
 
 
-@functools.lru_cache(maxsize=1024)
-def runtime(service: str | None, service_version: str | None, scope: str, scope_version: str) -> str | None:
-    """Return `name@version` of the service, or of the instrumentation where nobody named the service."""
-    name, version = service, service_version
+class Sender(NamedTuple):
+    """What the resource and the instrumentation tell, the same for all their spans."""
+
+    service: str
+    environment: str | None
+    runtime: str | None
+    instance: str | None
+
+
+def sender(origin: decode.Origin) -> Sender:
+    """Return who sends: as runtime the service's `name@version`, else the instrumentation's."""
+    resource = origin.attributes
+    service = text(resource, SERVICE, 128) or ""
+    name, version = service, text(resource, SERVICE_VERSION, 64)
     if not name or name.startswith(UNNAMED_SERVICE):
-        name, version = scope, scope_version
-    name = storable(name)
-    return (f"{name}@{version}" if version else name)[:128] or None
+        name, version = storable(origin.scope_name), storable(origin.scope_version)
+    return Sender(
+        service,
+        text(resource, ENVIRONMENT, 64),
+        (f"{name}@{version}" if version else name)[:128] or None,
+        text(resource, INSTANCE, 128),
+    )
 
 
 def storable(text: str) -> str:

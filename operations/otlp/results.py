@@ -17,7 +17,10 @@ EXIT_CODES = ("exit_code", "exitCode", "returncode")
 CODES = ("code", "error_code", "errorCode", "type", "reason")
 TEXTS = ("message", "error_message", "detail", "error", "reason")
 
-#: Codes for failures whose results name none.
+#: A result with none of these keys says nothing.
+_TELLING = frozenset({*FLAGS, *NEGATED_FLAGS, *EXIT_CODES, "error", "status"})
+
+#: The code of a process that ended badly.
 NONZERO_EXIT = "nonzero_exit"
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[_.:/-][A-Za-z0-9]+)*\Z")
@@ -37,9 +40,9 @@ class Said(NamedTuple):
 def said(result: Any) -> Said | None:
     """Return what `result` says of its own success; None when it says nothing."""
     inner = _unwrap(result)
-    if isinstance(inner, Mapping):
-        return _said_by(inner)
-    return None
+    if not isinstance(inner, dict) or _TELLING.isdisjoint(inner):
+        return None
+    return _said_by(inner)
 
 
 def words(result: Any) -> str | None:

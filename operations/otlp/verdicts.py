@@ -120,7 +120,7 @@ def _of_span(span: decode.Span, tool: str | None, said: results.Said | None, res
     attributes = span.attributes
     exception = _exception(span)
     told = attributes.get("gen_ai.tool.status")
-    error_type = fields.first_text(attributes, fields.ERROR_TYPE, 4096)
+    error_type = fields.text(attributes, fields.ERROR_TYPE, 4096)
     is_raised = exception is not None and (span.status_code == decode.ERROR or result is None)
     has_failed = bool(span.status_code == decode.ERROR or error_type or is_raised or told == "error")
     if not has_failed and said is None:
@@ -216,7 +216,7 @@ class _Failure(NamedTuple):
         candidates = (
             self.exception.message if self.exception else None,
             self.span.status_message,
-            fields.first_text(self.span.attributes, fields.ERROR_TEXT, limits.ERROR_TEXT_CHARS_MAX),
+            fields.text(self.span.attributes, fields.ERROR_TEXT, limits.ERROR_TEXT_CHARS_MAX),
             self.said.text if self.said else None,
             self.exception.type if self.exception else None,
         )
