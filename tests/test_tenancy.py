@@ -126,6 +126,11 @@ TABLE: dict[str, list[Row | Door]] = {
     "v1/traces": [Door("/v1/traces", "ingest", "POST", body={})],
     "v1/metrics": [Door("/v1/metrics", "ingest", "POST", body={})],
     "v1/whoami": [Door("/v1/whoami", None)],
+    "v1/tally": [Door("/v1/tally?group_by=tool", "read", shows=True)],
+    "v1/openapi.json": [for_all("/v1/openapi.json")],
+    "v1/schema/operation.json": [for_all("/v1/schema/operation.json")],
+    "v1/docs": [for_all("/v1/docs")],
+    "v1/<path:rest>": [for_all("/v1/nothing", 404, 404)],
     "v1/operations": [
         Door("/v1/operations", "read", shows=True),
         Door("/v1/operations", "ingest", "POST", body=RECORD),
