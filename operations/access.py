@@ -24,6 +24,8 @@ from operations.models import people, projects
 Row = TypeVar("Row")
 
 LAST_USED_EVERY_S = 60.0
+# In the place of a key's id: the operator's own commands.
+NO_KEY = 0
 
 # The newest moment at which this process wrote a key's last use. Losing it costs one UPDATE a key.
 _last_used_written: dict[int, float] = {}
@@ -42,6 +44,8 @@ SELECT k.revoked_at IS NOT NULL, k.expires_at <= clock_timestamp()
   FROM ingest_key k JOIN project p ON p.id = k.project_id
  WHERE k.id = %s AND p.id = %s AND p.deleted_at IS NULL
 """
+
+RECHECK_PROJECT_SQL = "SELECT false, NULL::boolean FROM project WHERE id = %s AND deleted_at IS NULL"
 
 LAST_USED_SQL = """
 UPDATE ingest_key SET last_used_at = statement_timestamp()
@@ -135,7 +139,12 @@ def credential_for(request: http.HttpRequest, *, scope: str | None) -> Credentia
 
     `scope=None` asks for any good key. Cookies and the address are never looked at.
     """
-    keyid, secret = keys.parse(_presented(request))
+    return credential_by(_presented(request), scope=scope)
+
+
+def credential_by(token: str, *, scope: str | None) -> Credential:
+    """Load what the key `token` opens, or raise the refusal that names what is wrong."""
+    keyid, secret = keys.parse(token)
     with connection.cursor() as cursor:
         cursor.execute(CREDENTIAL_SQL, [keyid])
         row = cursor.fetchone()
@@ -162,9 +171,29 @@ def credential_for(request: http.HttpRequest, *, scope: str | None) -> Credentia
     )
 
 
+def credential_of(project: projects.Project) -> Credential:
+    """Return what the operator's commands open: what any key of `project` could send, without one."""
+    return Credential(
+        project_id=project.pk,
+        project_slug=project.slug,
+        key_id=NO_KEY,
+        keyid="command",
+        scopes=frozenset({projects.Scope.INGEST.value}),
+        environment=None,
+        runtime=None,
+        tool_prefix=None,
+        digest_key=bytes(project.digest_key),
+        retention_days=project.retention_days,
+        excerpt_days=project.excerpt_days,
+    )
+
+
 def recheck(cursor: backend_utils.CursorWrapper | Any, credential: Credential) -> None:
     """Refuse, inside the transaction that is about to commit, a key that died since it was looked up."""
-    cursor.execute(RECHECK_SQL, [credential.key_id, credential.project_id])
+    if credential.key_id == NO_KEY:
+        cursor.execute(RECHECK_PROJECT_SQL, [credential.project_id])
+    else:
+        cursor.execute(RECHECK_SQL, [credential.key_id, credential.project_id])
     row = cursor.fetchone()
     if row is None:
         raise rejections.KeyRevoked
