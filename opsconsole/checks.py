@@ -44,20 +44,27 @@ def contradictions() -> Iterator[str]:
 
 
 def refuse_old_postgresql() -> None:
-    """Raise when the server is older than PostgreSQL 18; one that is away is waited for elsewhere."""
+    """Raise when the server is older than PostgreSQL 18, and leave no connection behind."""
     connection = connections["default"]
     try:
-        connection.ensure_connection()
-    except utils.NotSupportedError:
-        pass
-    except utils.OperationalError:
-        return
-    try:
-        refuse_version(connection.connection.info.server_version)
+        refuse_version(server_version())
     finally:
         connection.close()
         # Processes forked later must not share its connections.
         connection.close_pool()  # type: ignore[attr-defined]
+
+
+def server_version() -> int:
+    """Return the server's version as libpq tells it; of one that is away, the least that we take."""
+    connection = connections["default"]
+    try:
+        connection.ensure_connection()
+    except utils.NotSupportedError:
+        # Django knows a least version too, a lower one; the connection is there.
+        pass
+    except utils.OperationalError:
+        return POSTGRESQL_LEAST * 10_000
+    return int(connection.connection.info.server_version)
 
 
 def refuse_version(number: int) -> None:
@@ -75,7 +82,7 @@ def check_postgresql(*, databases: Sequence[str] | None = None, **_: Any) -> lis
     if not databases:
         return []
     try:
-        refuse_old_postgresql()
+        refuse_version(server_version())
     except exceptions.ImproperlyConfigured as error:
         return [checks.Error(str(error), id="opsconsole.E001")]
     return []

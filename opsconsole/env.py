@@ -98,7 +98,8 @@ def database(
         known = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError:
         known = {}
-    if not url.startswith(("postgresql://", "postgres://")) or not known.get("dbname"):
+    port = str(known.get("port") or "5432")
+    if not url.startswith(("postgresql://", "postgres://")) or not known.get("dbname") or not port.isdigit():
         raise exceptions.ImproperlyConfigured(
             f"{name} must look like postgresql://user:password@host:5432/opsconsole."
         )
