@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import functools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from django.db import connection, transaction
@@ -69,10 +69,21 @@ ORDER BY bucket, {keys}
 """
 
 
-_HOW_MANY = """
-SELECT count(*) FROM operation
-WHERE project_id = %(project_id)s AND started_at >= %(since)s AND started_at < %(until)s
-    AND day BETWEEN %(since)s::timestamptz::date - 1 AND %(until)s::timestamptz::date + 1
+# The hours of a day in which there is anything to compare, and how many operations they have.
+_HOURS = """
+SELECT hour, sum(operations) FROM (
+    SELECT date_trunc('hour', started_at, 'UTC') AS hour, 1 AS operations FROM operation
+    WHERE project_id = %(project_id)s AND started_at >= %(since)s AND started_at < %(until)s
+        AND day BETWEEN %(since)s::timestamptz::date - 1 AND %(until)s::timestamptz::date + 1
+    UNION ALL
+    SELECT date_trunc('hour', bucket, 'UTC'), 0 FROM tally
+    WHERE project_id = %(project_id)s AND grain BETWEEN {fresh} AND {pace}
+        AND bucket >= %(since)s AND bucket < %(until)s
+    UNION ALL
+    SELECT date_trunc('hour', bucket, 'UTC'), 0 FROM tally_histogram
+    WHERE project_id = %(project_id)s AND grain BETWEEN {fresh} AND {pace}
+        AND bucket >= %(since)s AND bucket < %(until)s
+) AS rows GROUP BY hour ORDER BY hour
 """
 
 
@@ -113,19 +124,20 @@ def verify(*, now: datetime.datetime, project_id: int | None = None, days: int |
     told: list[Difference] = []
     hours = operations = differences = 0
     for project in chosen.order_by("pk"):
-        for span in _spans(project, now, days):
-            if not span.is_from_hours and span.grain in {Grain.HOUR, Grain.DAY}:
-                hours += (span.until - span.since) // HOUR
-                operations += _how_many(project.pk, span)
-            for table in compaction.TABLES:
-                wrong = _compare(project.pk, table, span)
-                differences += len(wrong)
-                told.extend(wrong[: DIFFERENCES_MAX - len(told)])
+        for day in _days(project, now, days):
+            counts = _hours(project.pk, day)
+            hours += len(counts)
+            operations += sum(counts.values())
+            for span in _spans(day, counts, now):
+                for table in compaction.TABLES:
+                    wrong = _compare(project.pk, table, span)
+                    differences += len(wrong)
+                    told.extend(wrong[: DIFFERENCES_MAX - len(told)])
     return Report(chosen.count(), hours, operations, told, differences)
 
 
-def _spans(project: projects.Project, now: datetime.datetime, days: int | None) -> Iterator[_Span]:
-    """Return what to compare: each day, its hours while hours are kept, and their minutes while those are."""
+def _days(project: projects.Project, now: datetime.datetime, days: int | None) -> Iterator[datetime.datetime]:
+    """Return the days that are retained whole, or the last `days` of them, and those ahead of the clock."""
     kept = partitions.existing("operation")
     if not kept:
         return
@@ -134,16 +146,33 @@ def _spans(project: projects.Project, now: datetime.datetime, days: int | None) 
     if days is not None:
         first = max(first, today - datetime.timedelta(days=days - 1))
     for n in range((max(kept) - first).days + 1):
-        day = datetime.datetime.combine(first, datetime.time(), tzinfo=datetime.UTC) + n * DAY
-        has_hours = day > now - grains.HOURS_KEPT
-        yield _Span(day, day + DAY, Grain.DAY, is_from_hours=has_hours)
-        if not has_hours:
-            continue
-        for hour in (day + n * HOUR for n in range(24)):
-            yield _Span(hour, hour + HOUR, Grain.HOUR)
-            if hour > now - grains.MINUTES_KEPT:
-                yield _Span(hour, hour + HOUR, Grain.MINUTE)
-                yield _Span(hour, hour + HOUR, Grain.PACE)
+        yield datetime.datetime.combine(first, datetime.time(), tzinfo=datetime.UTC) + n * DAY
+
+
+def _spans(
+    day: datetime.datetime, hours: Collection[datetime.datetime], now: datetime.datetime
+) -> Iterator[_Span]:
+    """Return what to compare of one day: its hours while hours are kept, and their minutes while those are."""
+    if day <= now - grains.HOURS_KEPT:
+        yield _Span(day, day + DAY, Grain.DAY)
+        return
+    for hour in hours:
+        yield _Span(hour, hour + HOUR, Grain.HOUR)
+        if hour > now - grains.MINUTES_KEPT:
+            yield _Span(hour, hour + HOUR, Grain.MINUTE)
+            yield _Span(hour, hour + HOUR, Grain.PACE)
+    if hours:
+        yield _Span(day, day + DAY, Grain.DAY, is_from_hours=True)
+
+
+def _hours(project_id: int, day: datetime.datetime) -> dict[datetime.datetime, int]:
+    """Return the hours of `day` that have facts or sums, each with how many operations began in it."""
+    span = _Span(day, day + DAY, Grain.DAY)
+    with _snapshot(span) as cursor:
+        cursor.execute(
+            _HOURS.format(fresh=int(Grain.FRESH), pace=int(Grain.PACE)), _parameters(project_id, span)
+        )
+        return {hour: int(count) for hour, count in cursor.fetchall()}
 
 
 def _compare(project_id: int, table: str, span: _Span) -> list[Difference]:
@@ -167,15 +196,9 @@ def _compare(project_id: int, table: str, span: _Span) -> list[Difference]:
         ]
 
 
-def _how_many(project_id: int, span: _Span) -> int:
-    with _snapshot(span) as cursor:
-        cursor.execute(_HOW_MANY, _parameters(project_id, span))
-        return int(cursor.fetchone()[0])
-
-
 @contextlib.contextmanager
 def _snapshot(span: _Span) -> Iterator[Any]:
-    """Give a cursor whose statements are bounded; only a day past the hours needs more than a step."""
+    """Give a cursor whose statements are bounded; only a whole day needs more than a step."""
     bound_ms = DAY_MS if span.grain == Grain.DAY else jobs.STEP_MS
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT set_config('statement_timeout', %s, true)", [str(bound_ms)])

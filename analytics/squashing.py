@@ -60,14 +60,15 @@ WITH taken AS (
     DELETE FROM {table} WHERE project_id = %(project_id)s AND ctid = ANY(ARRAY(
         SELECT ctid FROM {table}
         WHERE project_id = %(project_id)s AND bucket >= %(bucket)s AND bucket < %(end)s
-        ORDER BY bucket DESC LIMIT %(rows)s))
+        ORDER BY bucket LIMIT %(rows)s))
     RETURNING {keys}, {names}
 ),
 summed AS (
     INSERT INTO {table} (project_id, bucket, {keys}, {names})
     SELECT %(project_id)s, %(bucket)s, {keys}, {sums} FROM taken GROUP BY {keys}
+    RETURNING 1
 )
-SELECT count(*) FROM taken
+SELECT (SELECT count(*) FROM taken), (SELECT count(*) FROM summed)
 """
 
 
@@ -104,4 +105,6 @@ def _squash_one(
             statement,
             {"project_id": found[0], "bucket": found[1], "end": found[1] + width, "rows": rows},
         )
-        return int(cursor.fetchone()[0])
+        taken, left = cursor.fetchone()
+    # As many keys as a step may take: no sum to be had within one.
+    return None if taken == left == rows else int(taken)

@@ -14,6 +14,7 @@ import itertools
 from collections.abc import Iterator
 
 from django.db import connection
+from msgspec import structs
 
 from operations import facts, jobs, marks, merging, moments, partitions, pending, placing, store
 
@@ -82,7 +83,7 @@ _TURNS = 7 * 24
 # an hour round.
 _MATCHED = """
 SELECT DISTINCT ON (waiting.project_id, waiting.operation_id, waiting.attempt)
-    waiting.project_id, waiting.operation_id, waiting.attempt, found.day
+    waiting.project_id, waiting.operation_id, waiting.attempt, found.day, opsconsole_us(found.started_at)
 FROM pending AS waiting
 JOIN operation AS found USING (project_id, operation_id, attempt)
 WHERE waiting.received_at > %(lately)s OR abs(hashtext(waiting.operation_id)::bigint) %% 60 = %(turn)s
@@ -141,17 +142,21 @@ def _match_pending(now: datetime.datetime, rows: int) -> int | None:
         cursor.execute(_MATCHED, {"lately": lately, "turn": now.minute, "rows": rows})
         found = cursor.fetchall()
     for project_id, group in itertools.groupby(found, key=lambda row: int(row[0])):
-        days = {(name, attempt): day for _, name, attempt, day in group}
-        _join_waiting(project_id, days, now)
+        places = {(name, attempt): placing.Found(day, start) for _, name, attempt, day, start in group}
+        _join_waiting(project_id, places, now)
     return len(found) or None
 
 
 def _join_waiting(
-    project_id: int, days: dict[placing.Identity, datetime.date], now: datetime.datetime
+    project_id: int, places: dict[placing.Identity, placing.Found], now: datetime.datetime
 ) -> None:
     pending.lock_shared(project_id)
-    named = [facts.Facts(operation_id=name, attempt=attempt) for name, attempt in days]
+    named = [facts.Facts(operation_id=name, attempt=attempt) for name, attempt in places]
     waiting = merging.fold(pending.take(project_id=project_id, batch=named))
-    batch = [store.Placed(days[known.operation_id, known.attempt], known) for known in waiting]
+    batch = []
+    for known in waiting:
+        place = places[known.operation_id, known.attempt]
+        # The start is the stored one, not told by these facts: a row must have one.
+        batch.append(store.Placed(place.day, structs.replace(known, started_at=place.started_at)))
     if batch:
         store.upsert(project_id=project_id, received_at_us=moments.from_datetime(now), batch=batch)

@@ -63,8 +63,8 @@ def test_a_histogram_that_counts_too_much_is_found(calls: None) -> None:
 
     found = recount.verify(now=NOW).differences
     assert [(d.grain, d.operations, d.keys["measure"]) for d in found] == [
-        ("day", 2, "duration"),
         ("hour", -2, "duration"),
+        ("day", 2, "duration"),
     ]
 
 
@@ -85,7 +85,7 @@ def test_the_command_ends_with_one_after_a_difference(
 ) -> None:
     with time_machine.travel(NOW, tick=False):
         management.call_command("verify_tally", "--project", "acme")
-        assert capsys.readouterr().out.endswith("3 operations in 1968 hours of 1 projects: no difference\n")
+        assert capsys.readouterr().out.endswith("3 operations in 3 hours of 1 projects: no difference\n")
 
         spoil("UPDATE operation SET tool = NULL WHERE operation_id = '0'")
         with pytest.raises(SystemExit) as ended:
@@ -93,7 +93,7 @@ def test_the_command_ends_with_one_after_a_difference(
     told = json.loads(capsys.readouterr().out)
 
     assert ended.value.code == 1
-    assert told["differences_count"] == len(told["differences"]) == 10
+    assert told["differences_count"] == len(told["differences"]) == 8
     assert told["differences"][0]["bucket"] == "2026-11-30T11:00:00+00:00"
 
 
