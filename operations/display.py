@@ -16,6 +16,7 @@ SECOND = 1_000_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 # --- Numbers ------------------------------------------------------------------------------------------------
@@ -193,13 +194,12 @@ def _three_digits(amount: float) -> str:
 
 def moment(at_us: int) -> datetime.datetime:
     """Return Unix microseconds as an aware time, exactly."""
-    seconds, micros = divmod(at_us, SECOND)
-    return datetime.datetime.fromtimestamp(seconds, tz=datetime.UTC).replace(microsecond=micros)
+    return EPOCH + datetime.timedelta(microseconds=at_us)
 
 
 def microseconds(at: datetime.datetime) -> int:
     """Return an aware time as Unix microseconds, exactly."""
-    return (at - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)) // datetime.timedelta(microseconds=1)
+    return (at - EPOCH) // datetime.timedelta(microseconds=1)
 
 
 def iso(at_us: int) -> str:

@@ -24,6 +24,7 @@ class _Stack:
     counts: Mapping[str, Sequence[int]]
     totals: Sequence[int]
     links: Sequence[str]
+    #: Escaped.
     unit: str
 
     def link(self, place: int) -> str:
@@ -48,17 +49,17 @@ def stacked_timeline(
     """
     shown = [ending for key, ending in endings.ENDINGS.items() if any(counts.get(key, ()))]
     totals = [sum(counts[ending.key][place] for ending in shown) for place in range(bins.number)]
-    stack = _Stack(bins, shown, counts, totals, links, unit)
+    stack = _Stack(bins, shown, counts, totals, links, markup.words(unit))
     frame = markup.Frame(buckets.value_ticks(max(totals, default=0)), height)
     plot = _bars(stack, frame) + _time_axis(bins, frame) + _hits(stack, frame, now_us)
     # Bins of whole days are days of UTC, whatever the reader's zone.
     zone = "" if bins.step_us >= display.DAY else " data-zone"
-    foot = f"{markup.words(unit)} per {display.step(bins.step_us)}, times in <span{zone}>UTC</span>"
+    foot = f"{stack.unit} per {display.step(bins.step_us)}, times in <span{zone}>UTC</span>"
     data = f' data-brush data-from="{bins.first_us}" data-to="{bins.end_us}" data-step="{bins.step_us}"'
     return markup.framed(
         label,
         frame,
-        plot if shown else plot + _nothing(unit, frame),
+        plot if shown else plot + _nothing(stack.unit, frame),
         legend=_legend(stack, legend_links or {}),
         foot=f"<span>{foot}</span>{_twin(label, stack)}",
         attributes=data,
@@ -77,8 +78,9 @@ def _bars(stack: _Stack, frame: markup.Frame) -> str:
             if amount:
                 tall = max(VISIBLE_PX, frame.tall(amount))
                 tops[place] -= tall
-                y, h = markup.number(tops[place]), markup.number(tall)
-                rects.append(f'<rect x="{xs[place]}" y="{y}" width="{width}" height="{h}"/>')
+                rects.append(
+                    f'<rect x="{xs[place]}" y="{tops[place]:.1f}" width="{width}" height="{tall:.1f}"/>'
+                )
         groups.append(f'<g class="fill-{ending.key}">{"".join(rects)}</g>')
     return "".join(groups)
 
@@ -86,27 +88,24 @@ def _bars(stack: _Stack, frame: markup.Frame) -> str:
 def _hits(stack: _Stack, frame: markup.Frame, now_us: int | None) -> str:
     bins = stack.bins
     width = markup.at(1 / bins.number)
+    rows = [(ending.word, stack.counts[ending.key]) for ending in stack.shown]
     current = bins.index(now_us) if now_us is not None else None
     parts = []
     for place, start in enumerate(bins.starts):
         end = start + bins.step_us
+        # Only numbers and words of ours: escaping each line of each bin would double what a chart costs.
         lines = [_span_words(start, end), f"{stack.totals[place]:,} {stack.unit}"]
-        lines += [
-            f"{e.word} {stack.counts[e.key][place]:,}" for e in stack.shown if stack.counts[e.key][place]
-        ]
+        lines += [f"{word} {counts[place]:,}" for word, counts in rows if counts[place]]
         if place == current:
             lines.append("still filling")
+        title = "\n".join(lines)
         x = markup.at(place / bins.number)
-        inner = (
-            f'<rect class="hit" x="{x}" y="0" width="{width}" height="{frame.floor}">'
-            f"<title>{markup.lines(*lines)}</title></rect>"
-        )
+        hit = f'<rect class="hit" x="{x}" y="0" width="{width}" height="{frame.floor}">'
         about = f'class="bin" data-from="{start}" data-to="{end}"'
         href = stack.link(place)
         # The table twin is the way for the keyboard: a hundred stops on the way through a page would be none.
-        parts.append(
-            f'<a {about} href="{href}" tabindex="-1">{inner}</a>' if href else f"<g {about}>{inner}</g>"
-        )
+        opened, closed = (f'a href="{href}" tabindex="-1"', "a") if href else ("g", "g")
+        parts.append(f"<{opened} {about}>{hit}<title>{title}</title></rect></{closed}>")
     return "".join(parts)
 
 
@@ -149,9 +148,9 @@ def _span_words(start_us: int, end_us: int) -> str:
     start, end = display.moment(start_us), display.moment(end_us)
     if end_us - start_us >= display.DAY:
         return f"{start.day} {start:%b} UTC"
-    return f"{start.day} {start:%b %H:%M} to {end:%H:%M} UTC"
+    return f"{start.day} {start:%b} {start.hour:02}:{start.minute:02} to {end.hour:02}:{end.minute:02} UTC"
 
 
 def _nothing(unit: str, frame: markup.Frame) -> str:
-    said = f"No {markup.words(unit)} in this range"
+    said = f"No {unit} in this range"
     return f'<text class="none" x="50%" y="{frame.height // 2}" text-anchor="middle">{said}</text>'
