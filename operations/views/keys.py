@@ -65,9 +65,12 @@ def _page(
 ) -> http.HttpResponse:
     now = timezone.now()
     listed = project.keys.select_related("created_by").order_by(functions.Lower("name"), "id")
+    live = [key for key in listed if key.is_live(now)]
     ctx = {
         "project": project,
-        "live": [key for key in listed if key.is_live(now)],
+        "live": live,
+        # The query string says which key is being changed.
+        "chosen": next((key for key in live if key.keyid == request.GET.get("key")), None),
         "dead": [key for key in listed if not key.is_live(now)],
         "form": form,
         "issued": issued,

@@ -15,7 +15,7 @@ def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
     """List members and open invitations; an admin's POST invites, and shows the link this once."""
     if request.method != "POST":
         project = access.project_for(request.user, slug).project
-        return _page(request, project, form=forms.InviteForm(initial={"roles": [tenants.Role.VIEWER]}))
+        return _page(request, project, form=_blank())
     project = access.project_for(request.user, slug, role=tenants.Role.ADMIN).project
     form = forms.InviteForm(request.POST)
     if form.is_valid():
@@ -30,7 +30,7 @@ def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
             form.add_error("email", refusal.detail)
         else:
             link = links.absolute(request, shortcuts.resolve_url("invitation", token=invited.token))
-            return _page(request, project, form=forms.InviteForm(), invited=invited.invitation, link=link)
+            return _page(request, project, form=_blank(), invited=invited.invitation, link=link)
     return _page(request, project, form=form)
 
 
@@ -85,9 +85,12 @@ def _page(
     invited: tenants.Invitation | None = None,
     link: str = "",
 ) -> http.HttpResponse:
+    listed = list(project.memberships.select_related("user").order_by("user__email"))
     ctx = {
         "project": project,
-        "members": project.memberships.select_related("user").order_by("user__email"),
+        "members": listed,
+        # The query string says whose roles are being changed.
+        "chosen": next((found for found in listed if str(found.pk) == request.GET.get("member")), None),
         "invitations": members.open_invitations(project),
         "roles": tenants.Role.choices,
         "form": form,
@@ -95,3 +98,7 @@ def _page(
         "link": link,
     }
     return shortcuts.render(request, "operations/members/page.html", ctx)
+
+
+def _blank() -> forms.InviteForm:
+    return forms.InviteForm(initial={"roles": [tenants.Role.VIEWER]})

@@ -96,3 +96,11 @@ def test_looking_never_revokes():
 
     assert make.browser(make.alice()).get(f"{KEYS}/{issued.key.keyid}/revoke").status_code == 405
     assert opened_by(issued.token)
+
+
+def test_which_key_is_being_changed_is_in_the_address():
+    issued, theirs = make.key(), make.key(make.globex())
+    page = make.browser(make.alice()).get(f"{KEYS}?key={issued.key.keyid}")
+
+    assert f'action="{KEYS}/{issued.key.keyid}/rotate"' in page.text
+    assert "/rotate" not in make.browser(make.alice()).get(f"{KEYS}?key={theirs.key.keyid}").text

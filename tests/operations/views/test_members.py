@@ -120,3 +120,13 @@ def test_a_withdrawn_invitation_no_longer_opens():
     browser.post(f"/p/acme/settings/invitations/{tenants.Invitation.objects.get().pk}/withdraw")
 
     assert make.browser().get(path).status_code == 404
+
+
+def test_whose_roles_are_being_changed_is_in_the_address():
+    make.alice()
+    bob = tenants.Membership.objects.get(user=make.bob())
+    page = make.browser(make.alice()).get(f"{MEMBERS}?member={bob.pk}")
+
+    assert f'action="{MEMBERS}/{bob.pk}/remove"' in page.text
+    for other in ("0", "nonsense", ""):
+        assert "/remove" not in make.browser(make.alice()).get(f"{MEMBERS}?member={other}").text

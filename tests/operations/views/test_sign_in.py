@@ -178,3 +178,11 @@ def test_nobody_can_change_the_address_that_an_invitation_trusts():
 
     assert "account_email" not in names
     assert resolve(LOGIN).url_name == "account_login"
+
+
+def test_signing_in_is_not_announced():
+    make.alice()
+    browser = make.browser()
+    sign_in(browser, "alice@acme.example")
+
+    assert "signed in as" not in browser.get("/p/acme/settings").text
