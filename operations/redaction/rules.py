@@ -50,7 +50,8 @@ TEXT_RULES = (
 #: Tells which rules have something to look for in a text.
 chooser = patterns.Chooser([rule.gate for rule in TEXT_RULES])
 
-_TEXT_GATE = patterns.any_of([*(rule.gate for rule in TEXT_RULES), carriers.DISGUISE_PATTERN])
+# Rules read an earlier mark as a mask, so a text with one is looked at again.
+_TEXT_GATE = patterns.any_of([*(rule.gate for rule in TEXT_RULES), carriers.DISGUISE_PATTERN, r"\[REDACTED:"])
 # The arguments of a command as a list: "-u", "user:password".
 _ARGUMENT_PATTERN = r"\"(?:-u|-U|--user|--proxy-user)\""
 #: Occurs in every text that the rules change.

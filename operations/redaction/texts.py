@@ -17,7 +17,7 @@ def spans(text: str) -> list[Span]:
         return _merged(_found(text, 0))
     # The rules read earlier marks as a mask, or the word token in a mark would announce a secret.
     marks = [mark.span() for mark in MARK.finditer(text)]
-    masked = MARK.sub(lambda mark: "█" * len(mark[0]), text)
+    masked = MARK.sub(lambda mark: "*" * len(mark[0]), text)
     return _merged(_outside_marks(_found(masked, 0), marks))
 
 

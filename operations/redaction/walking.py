@@ -26,8 +26,10 @@ _FEWEST_PHONE_DIGITS = 7
 _FEWEST_CARD_DIGITS = 12
 
 _PHONE = re.compile(r"[+0-9(][0-9 ()./+-]{5,}[0-9]")
+_ARGUMENT_NAME = re.compile(r"[\w.-]{2,64}")
+_ISSUED_VALUE = re.compile(r"(?:[A-Za-z]+ )?[^\s\[\]]{12,}")
 _USER_FLAGS = frozenset(("-u", "-U", "--user", "--proxy-user"))
-_USER_AND_PASSWORD = re.compile(r"(?!\d+:\d+\Z)[^\s:/]+:(?!//)\S+")
+_USER_AND_PASSWORD = re.compile(r"(?!\d+:\d+\Z)[\w.@%+-]{1,64}:(?!//|\[REDACTED:)\S+")
 _SCHEMA_TYPES = frozenset("string number integer boolean object array null".split())
 _SCHEMA_VALUES = frozenset("default example examples const enum value".split())
 
@@ -138,8 +140,10 @@ class Walk:
         for name, value in members.items():
             new_name = name if _is_harmless_name(name) else self.text(name, path, depth)
             here = f"{path}/{_pointer_name(new_name)}"
-            verdict = told.get(name) or keywords.verdict(name)
-            new_value = self._judged(verdict, value, here, depth) if verdict else self.value(value, here, depth + 1)
+            new_value = self._judged(told.get(name) or keywords.verdict(name), value, here, depth)
+            if new_name is not name:
+                # Without what was removed from it, the name may say something else: the next reader would hear that.
+                new_value = self._judged(keywords.verdict(new_name), new_value, here, depth)
             is_same = is_same and new_name is name and new_value is value
             while new_name in redacted:
                 new_name += "'"
@@ -152,17 +156,23 @@ class Walk:
         for at, item in enumerate(items):
             here = f"{path}/{at}"
             if isinstance(item, list) and told.get(at):
-                redacted.append([self.text(item[0], here, depth), self._judged(told[at], item[1], f"{here}/1", depth)])
-                if all(new is old for new, old in zip(redacted[-1], item, strict=True)):
-                    redacted[-1] = item
-            elif told.get(at):
-                redacted.append(self._judged(told[at], item, here, depth))
+                redacted.append(self._pair(told[at], item, here, depth))
             else:
-                redacted.append(self.value(item, here, depth + 1))
+                redacted.append(self._judged(told.get(at, ""), item, here, depth))
         return items if all(new is old for new, old in zip(redacted, items, strict=True)) else redacted
 
+    def _pair(self, verdict: Verdict, pair: list[object], path: str, depth: int) -> list[object]:
+        name, value = pair
+        new_name = self.value(name, f"{path}/0", depth)
+        new_value = self._judged(verdict, value, f"{path}/1", depth)
+        if isinstance(new_name, str) and new_name is not name:
+            new_value = self._judged(keywords.verdict(new_name), new_value, f"{path}/1", depth)
+        return pair if new_name is name and new_value is value else [new_name, new_value]
+
     def _judged(self, verdict: Verdict, value: object, path: str, depth: int) -> object:
-        """Return a value whose name says something about it."""
+        """Return a value redacted, after what its name says about it."""
+        if not verdict:
+            return self.value(value, path, depth + 1)
         if verdict == "secret" and not _is_blank(value) and not _is_schema(value):
             return self._mark(path, "key", _size(value))
         if verdict == "tokens" and _holds_text(value):
@@ -172,12 +182,20 @@ class Walk:
         if verdict == "cookie" and isinstance(value, dict | list) and not _is_blank(value) and not _is_schema(value):
             return self._mark(path, "cookie", _size(value))
         if verdict == "cookie" and isinstance(value, str):
-            return self._spliced(value, headers.cookie_spans(value), path, depth)
+            return self._cookies(value, path, depth)
         if verdict == "ip" and isinstance(value, str):
             return self._spliced(value, list(people.ip_spans(value, also_private=True)), path, depth)
         if verdict == "phone" and _is_phone(value):
             return self._mark(path, "phone", _size(value))
         return value if verdict == "secret" and _is_blank(value) else self.value(value, path, depth + 1)
+
+    def _cookies(self, text: str, path: str, depth: int) -> str:
+        for _ in range(_MOST_PASSES):
+            shorter = self._spliced(text, headers.cookie_spans(text), path, depth)
+            if shorter == text:
+                return text
+            text = shorter
+        return self._mark(path, "cookie", len(text))
 
     def _spliced(self, text: str, found: list[Span], path: str, depth: int) -> str:
         for span in found:
@@ -244,14 +262,14 @@ def _told_by_position(items: list[object]) -> dict[int, Verdict]:
         return {at: keywords.verdict(item[0]) for at, item in enumerate(items) if isinstance(item, list)}
     told: dict[int, Verdict] = {}
     for at, (item, following) in enumerate(zip(items, items[1:], strict=False), 1):
-        if not isinstance(item, str) or not isinstance(following, str):
+        if not isinstance(item, str) or not isinstance(following, str) or not _ARGUMENT_NAME.fullmatch(item):
             continue
         if item in _USER_FLAGS:
             if _USER_AND_PASSWORD.fullmatch(following):
                 told[at] = "secret"
         elif keywords.verdict(item) == "secret":
             is_flag = item.startswith("-") and not following.startswith("-")
-            if is_flag or (at % 2 and placeholders.looks_random(following.split(" ")[-1])):
+            if is_flag or (at % 2 and _ISSUED_VALUE.fullmatch(following) and placeholders.looks_random(following[-12:])):
                 told[at] = "secret"
     return told
 
