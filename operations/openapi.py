@@ -31,12 +31,14 @@ RECORD_REFUSALS: tuple[type[rejections.Rejection], ...] = (
     rejections.EnvironmentNotAllowed,
     rejections.RuntimeNotAllowed,
     rejections.ToolNotAllowed,
+    rejections.SpanWithoutIds,
     rejections.Unstorable,
 )
 #: Refusals of a whole request; nothing of it is stored.
 REQUEST_REFUSALS: tuple[type[rejections.Rejection], ...] = (
     rejections.BodyDamaged,
     rejections.BodyNotJson,
+    rejections.BodyNotOtlp,
     rejections.ByteOrderMark,
     rejections.NotUtf8,
     rejections.MissingCredential,
