@@ -174,13 +174,13 @@ def use(data: pathlib.Path) -> Iterator[Place]:
     until = time.monotonic() + WAIT_FOR_OTHERS_S
     while True:
         place = open_place(data)
+        supervisor = try_lock(data / "supervisor.lock")
+        if supervisor is not None:
+            break
         with lock(data / "users.lock", fcntl.LOCK_SH):
             if are_running(place):
                 yield place
                 return
-        supervisor = try_lock(data / "supervisor.lock")
-        if supervisor is not None:
-            break
         if time.monotonic() > until:
             raise account.CannotStart(f"Another process starts the servers of {data} and does not finish.")
         time.sleep(0.05)
