@@ -348,3 +348,9 @@ class BodyNotOtlp(Rejection):
 
 class SpanWithoutIds(Rejection):
     """The span has no valid trace and span id, nor a session and call id, so a repeat could not be told."""
+
+
+class TooManyExports(Rejection):
+    """Two exports are running already; try again when one of them has ended."""
+
+    http_status = 429

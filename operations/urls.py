@@ -6,6 +6,7 @@ from allauth.account import views as account
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
 from operations.views import (
+    connect,
     description_api,
     home,
     invitations,
@@ -57,6 +58,8 @@ settings_urls = [
 
 # /p/<slug>/
 project_urls: list[URLPattern | URLResolver] = [
+    path("connect", connect.page, name="connect"),
+    path("connect/waiting", connect.waiting, name="connect_waiting"),
     *settings_urls,
 ]
 
