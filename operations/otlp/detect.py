@@ -1,31 +1,33 @@
-"""What a span is: a tool call, a model call, or neither; the first rule that fits decides."""
+"""What a span is: a tool call, a model call, or neither; the first rule that fits decides.
+
+Values may be of any type, lists among them, so they are looked up in tuples.
+"""
 
 from __future__ import annotations
 
 from operations.otlp import decode
 
 #: A span is a tool call when one of these attributes has one of these values.
-TOOL_CALLS: tuple[tuple[str, frozenset[str]], ...] = (
-    ("gen_ai.operation.name", frozenset({"execute_tool"})),
-    ("mcp.method.name", frozenset({"tools/call"})),
+TOOL_CALLS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("gen_ai.operation.name", ("execute_tool",)),
+    ("mcp.method.name", ("tools/call",)),
 )
 
 #: Names that stand for several calls at once; the calls have spans of their own.
-NOT_TOOLS = frozenset({"(merged tools)"})
+NOT_TOOLS = ("(merged tools)",)
 
 #: What a span says that runs the model's final answer through a function: no tool was called.
 OUTPUT_FUNCTION = "running output function"
 
 #: Operations of model spans; a span without an operation that names a requested model is one too.
-MODEL_CALLS = frozenset({"chat", "generate_content", "text_completion"})
+MODEL_CALLS = ("chat", "generate_content", "text_completion")
 
 
 def is_tool_call(span: decode.Span) -> bool:
     """Tell whether `span` is one attempt to run one tool."""
     attributes = span.attributes
     for name, values in TOOL_CALLS:
-        told = attributes.get(name)
-        if isinstance(told, str) and told in values:
+        if attributes.get(name) in values:
             return not _is_excepted(span)
     return False
 

@@ -113,7 +113,7 @@ def json_body(*spans: trace_pb2.Span, **more: Any) -> bytes:
     made = json_format.MessageToDict(request(*spans, **more), use_integers_for_enums=True)
     for resource_spans in made["resourceSpans"]:
         for scope_spans in resource_spans["scopeSpans"]:
-            for told in scope_spans["spans"]:
+            for told in scope_spans.get("spans", []):
                 for name in ("traceId", "spanId", "parentSpanId"):
                     if name in told:
                         told[name] = base64.b64decode(told[name]).hex()
