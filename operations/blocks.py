@@ -6,6 +6,7 @@ inferred, then the earlier time, then the least digest of the block. Equal ranks
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 import struct
@@ -13,18 +14,21 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
+from msgspec import structs
 
 from operations import digests, facts, limits, redaction, rejections, wire
 
 UNLISTED = "unlisted"
 
-Keep = Callable[[str, bytes, str, bool], int]
+#: Redacts and bounds words of a kind (the flag: they were cut already), keeps them and returns their hash.
+Keep = Callable[[str, bytes, bool], int]
 
 _CODE = re.compile(r"[a-z][a-z0-9_]{0,63}\Z", re.ASCII)
 _VERDICTS = frozenset({"timed_out", "cancelled"})
 _ANSWERS = frozenset({"done", "contract_error", "denied", "runtime_error"})
 _CONTRACT_KINDS = frozenset({"invalid_arguments", "unknown_tool", "unsupported_protocol"})
 _encode = msgspec.json.Encoder().encode
+_pack = msgspec.msgpack.Encoder().encode
 
 
 class Times(NamedTuple):
@@ -131,23 +135,19 @@ def _tell_answer(
         known.answer_category, known.answer_flags = _error(record.error)
         known.error_excerpt = _error_excerpt(record, words, keep)
     elif words is not None:
-        known.error_excerpt = keep("error", _encode({"code": words}), "/answer/code", False)
+        known.error_excerpt = keep("error", _encode({"code": words}), False)
     _tell_contract(known, record, status)
     _tell_output(known, record, apart, key, keep)
-    block = tuple(getattr(known, name) for name in _ANSWER_BLOCK)
+    block = structs.astuple(known)[_ANSWER_BLOCK]
     known.answer_rank = _rank(known.answered_at, b"\1" if is_inferred else b"\0", block, flag_first=True)
     if not is_inferred:
-        ending = (status, known.answer_outcome, known.answer_code)
-        known.ending_least = known.ending_greatest = _signed(_digest(ending))
+        known.ending_least = known.ending_greatest = _ending(status, known.answer_outcome, known.answer_code)
         if known.output_digest is not None:
             known.output_least = known.output_greatest = _signed(known.output_digest)
 
 
-_ANSWER_BLOCK = tuple(
-    fact.name
-    for fact in facts.FACTS
-    if fact.join == "answer" and fact.name not in {"answer_rank", "answered_at"}
-)
+#: The answer's columns after its rank; `answered_at` stands in the rank itself.
+_ANSWER_BLOCK = slice(facts.NAMES.index("answer_rank") + 1, facts.NAMES.index("verified") + 1)
 
 
 def _tell_contract(known: facts.Facts, record: wire.Operation, status: str) -> None:
@@ -194,14 +194,14 @@ def payload(
                 f"/{kind}/value is longer than {limits.VALUE_BYTES_MAX} bytes.", pointer=f"/{kind}/value"
             )
         digest, size = digests.value_digest(raw), len(raw)
-        excerpt = keep(kind, raw, f"/{kind}/value", False)
+        excerpt = keep(kind, raw, False)
     elif part.compact != wire.ABSENT:
         if len(part.compact) > limits.COMPACT_BYTES_MAX:
             raise rejections.TooLong(
                 f"/{kind}/compact is longer than {limits.COMPACT_BYTES_MAX} bytes.",
                 pointer=f"/{kind}/compact",
             )
-        excerpt = keep(kind, bytes(part.compact), f"/{kind}/compact", bool(part.truncated))
+        excerpt = keep(kind, bytes(part.compact), bool(part.truncated))
     keyed = keyed_digest(key, digest, f"/{kind}/digest") if digest is not None else None
     return keyed, size, excerpt
 
@@ -247,7 +247,7 @@ def _error_excerpt(record: wire.Operation, words: str | None, keep: Keep) -> int
         told["suggested_actions"] = record.error.suggested_actions
     if words is not None:
         told["code"] = words
-    return keep("error", _encode(told), "/error", False) if told else None
+    return keep("error", _encode(told), False) if told else None
 
 
 def _label(text: str | None) -> str | None:
@@ -255,13 +255,18 @@ def _label(text: str | None) -> str | None:
 
 
 def _digest(block: object) -> bytes:
-    return hashlib.blake2b(msgspec.msgpack.encode(block), digest_size=16).digest()
+    return hashlib.blake2b(_pack(block), digest_size=16).digest()
 
 
 def _rank(moment: int | None, flag: bytes, block: object, *, flag_first: bool = False) -> bytes:
     """Return the bytes that order blocks: the flag, the time (none is last) and the digest of the block."""
     at = b"\xff" * 8 if moment is None else struct.pack(">Q", moment + 2**62)
     return (flag + at if flag_first else at + flag) + _digest(block)
+
+
+@functools.lru_cache(maxsize=4096)
+def _ending(status: str, outcome: str | None, code: str | None) -> int:
+    return _signed(_digest((status, outcome, code)))
 
 
 def _signed(digest: bytes) -> int:

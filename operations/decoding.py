@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -72,22 +72,43 @@ def _decode_array(body: bytes) -> list[Entry]:
         records = _decode_batch(body)
     except (msgspec.MsgspecError, RecursionError, ValueError):
         return [_decode_one(index, raw) for index, raw in enumerate(_split(body))]
-    if _is_clean(body, records):
+    is_plain = len(body) <= limits.RECORD_BYTES_MAX and _encode(records).count(b":") == body.count(b":")
+    if is_plain and not any(_needs_a_look(raw) for record in records for raw in _raw_parts(record)):
         return [Entry(index, record, None, record.operation_id) for index, record in enumerate(records)]
-    return [_decode_one(index, raw) for index, raw in enumerate(_split(body))]
+    return [
+        Entry(index, record, None, record.operation_id) if _is_plain(raw, record) else _decode_one(index, raw)
+        for index, (raw, record) in enumerate(zip(_split(body), records, strict=True))
+    ]
 
 
-def _is_clean(body: bytes, records: Sequence[wire.Operation]) -> bool:
-    """Tell whether a decoded batch needs no second look: no key twice, nothing too large or too deep."""
-    encoded = _encode(records)
-    # A key that stands twice loses its first value on decoding, and with it at least one colon.
-    if encoded.count(b":") != body.count(b":"):
+def _is_plain(raw: bytes, record: wire.Operation) -> bool:
+    """Tell whether a decoded record needs no second look: no key twice, nothing too large or too deep.
+
+    A key that stands twice loses its first value on decoding, and with it at least one colon; so does a null, which
+    is why fields that are null are left out first.
+    """
+    if len(raw) > limits.RECORD_BYTES_MAX:
         return False
-    if len(body) > limits.RECORD_BYTES_MAX and any(
-        len(_encode(r)) > limits.RECORD_BYTES_MAX for r in records
-    ):
-        return False
-    return not any(_needs_a_look(raw) for record in records for raw in _raw_parts(record))
+    colons = raw.count(b":") if b"null" not in raw else _colons_without_nulls(raw)
+    return colons == _encode(record).count(b":") and not any(
+        _needs_a_look(part) for part in _raw_parts(record)
+    )
+
+
+def _colons_without_nulls(raw: bytes) -> int:
+    """Count the colons of an object's fields that are not null; -1 when a field stands twice."""
+    fields = {name: bytes(value) for name, value in _decode_fields(raw).items()}
+    if raw.count(b":") != len(fields) + sum(value.count(b":") for value in fields.values()):
+        return -1
+    counted = 0
+    for name, value in fields.items():
+        if value == b"null":
+            continue
+        inner = _colons_without_nulls(value) if name in wire.PARTS and b"null" in value else value.count(b":")
+        if inner < 0:
+            return -1
+        counted += 1 + inner
+    return counted
 
 
 def _raw_parts(record: wire.Operation) -> Iterator[bytes]:

@@ -78,7 +78,7 @@ def keyed(key: bytes, digest: str) -> bytes:
 
 def short(key: bytes, data: bytes) -> int:
     """Return a keyed hash of `data` as a signed 64-bit integer, fit for a bigint column."""
-    return int.from_bytes(hmac.digest(key, data, "sha256")[:8], "big", signed=True)
+    return int.from_bytes(hashlib.blake2b(data, key=key, digest_size=8).digest(), "big", signed=True)
 
 
 def well_formed(digest: str) -> bool:

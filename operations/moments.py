@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import re
 
@@ -22,6 +23,15 @@ def parse(told: str, *, pointer: str) -> int:
 
     Raises `BadTime` for anything else, a time without an offset included.
     """
+    if len(told) >= 20 and told[4] == told[7] == "-" and told[10] == "T" and told[13] == told[16] == ":":
+        zone = told[-6:]
+        if zone[-1] == "Z" or (zone[0] in "+-" and zone[3] == ":" and told[19] in ".+-"):
+            with contextlib.suppress(ValueError):  # what this does not read is looked at more closely
+                return from_datetime(datetime.datetime.fromisoformat(told))
+    return _parse_closely(told, pointer)
+
+
+def _parse_closely(told: str, pointer: str) -> int:
     found = _RFC3339.match(told)
     if found is None:
         if _NANOSECONDS.match(told):

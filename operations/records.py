@@ -11,18 +11,12 @@ import hashlib
 from typing import NamedTuple
 
 import msgspec
+from msgspec import structs
 
 from operations import blocks, compact, digests, facts, limits, moments, redaction, rejections, wire
 
-_LABELS = (
-    "tool_version",
-    "mode",
-    "instance",
-    "source",
-    "provider",
-    "model",
-)
-_IDENTIFIERS = ("tool_call_id", "session_id", "turn_id", "parent_id", "idempotency_key", "approval_id")
+_DESCRIPTIVE = slice(facts.NAMES.index("started_at"), facts.NAMES.index("legs") + 1)
+_BITS = tuple(facts.TOLD_BIT[name] for name in facts.NAMES[_DESCRIPTIVE])
 _encode = msgspec.json.Encoder().encode
 
 
@@ -65,29 +59,17 @@ def tell(
     times = _times(record, sender=sender, now_us=now_us)
     environment, runtime = _bind(record, sender)
     excerpts: list[Excerpt] = []
-    told = _describe(record, sender, excerpts)
-    tool = _label(record.tool)
-    told["tool"], told["environment"], told["runtime"] = tool, _label(environment), _label(runtime)
-    told["started_at"] = times.started_at
-    operation_id = _identifier(record.operation_id or _derive_identity(record, times), sender.digest_key)
-    mask = 0
-    for name, value in told.items():
-        if value is not None and name not in inferred:
-            mask |= facts.TOLD_BIT[name]
-    known = facts.Facts(
-        operation_id=operation_id or "",
-        attempt=record.attempt,
-        told=mask,
-        greatest_tool=tool if "tool" not in inferred else None,
-        awaits_approval=record.status == "awaiting_approval",
-        clock_is_ahead=times.greatest > now_us + limits.CLOCK_TOLERANCE_US,
-        **told,  # type: ignore[arg-type]
-    )
-    blocks.tell(
-        known, record, times=times, key=sender.digest_key, keep=_keeper(sender, excerpts), inferred=inferred
-    )
-    told_at = times.first if times.first is not None else now_us
-    return Told(known, tuple(excerpts), _firsts(known), told_at)
+    keep = _keeper(sender, excerpts)
+    known = _describe(record, sender, times)
+    known.environment, known.runtime = _label(environment), _label(runtime)
+    _describe_parts(known, record, sender, keep)
+    known.told = _told(known, inferred)
+    if "tool" not in inferred:
+        known.greatest_tool = known.tool
+    known.awaits_approval = record.status == "awaiting_approval"
+    known.clock_is_ahead = times.greatest > now_us + limits.CLOCK_TOLERANCE_US
+    blocks.tell(known, record, times=times, key=sender.digest_key, keep=keep, inferred=inferred)
+    return Told(known, tuple(excerpts), _firsts(known), now_us if times.first is None else times.first)
 
 
 def _times(record: wire.Operation, *, sender: Sender, now_us: int) -> blocks.Times:
@@ -138,41 +120,65 @@ def _derive_identity(record: wire.Operation, times: blocks.Times) -> str:
     return "derived:" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
-def _describe(
-    record: wire.Operation, sender: Sender, excerpts: list[Excerpt]
-) -> dict[str, str | int | bytes | None]:
-    """Return the descriptive facts, redacted."""
+def _describe(record: wire.Operation, sender: Sender, times: blocks.Times) -> facts.Facts:
+    """Return the descriptive facts that are single values, redacted."""
     key = sender.digest_key
-    told: dict[str, str | int | bytes | None] = {
-        "effect": record.effect,
-        "iteration": record.iteration,
-        "trace_id": record.trace_id.lower() if record.trace_id else None,
-        "span_id": record.span_id.lower() if record.span_id else None,
-        "subject": digests.keyed(key, record.subject) if record.subject else None,
-        "timeout_ms": None if record.timeout_ms is None else round(record.timeout_ms),
-    }
-    for name in _LABELS:
-        told[name] = _label(getattr(record, name))
-    for name in _IDENTIFIERS:
-        told[name] = _identifier(getattr(record, name), key)
-    keep = _keeper(sender, excerpts)
+    return facts.Facts(
+        operation_id=_identifier(record.operation_id or _derive_identity(record, times), key) or "",
+        attempt=record.attempt,
+        started_at=times.started_at,
+        tool=_label(record.tool),
+        tool_version=_label(record.tool_version),
+        effect=record.effect,
+        mode=_label(record.mode),
+        instance=_label(record.instance),
+        subject=digests.keyed(key, record.subject) if record.subject else None,
+        source=_label(record.source),
+        provider=_label(record.provider),
+        model=_label(record.model),
+        tool_call_id=_identifier(record.tool_call_id, key),
+        session_id=_identifier(record.session_id, key),
+        turn_id=_identifier(record.turn_id, key),
+        iteration=record.iteration,
+        parent_id=_identifier(record.parent_id, key),
+        trace_id=record.trace_id.lower() if record.trace_id else None,
+        span_id=record.span_id.lower() if record.span_id else None,
+        timeout_ms=None if record.timeout_ms is None else round(record.timeout_ms),
+        idempotency_key=_identifier(record.idempotency_key, key),
+        approval_id=_identifier(record.approval_id, key),
+    )
+
+
+def _describe_parts(known: facts.Facts, record: wire.Operation, sender: Sender, keep: blocks.Keep) -> None:
+    """Fill in what the nested parts of the record describe: input, attributes, manifest and legs."""
+    key = sender.digest_key
     if record.input is not None:
-        digest, size, excerpt = blocks.payload(record.input, key=key, kind="input", keep=keep)
-        told.update(
-            input_digest=digest, input_bytes=size, input_excerpt=excerpt, altered=record.input.altered
+        known.input_digest, known.input_bytes, known.input_excerpt = blocks.payload(
+            record.input, key=key, kind="input", keep=keep
         )
+        known.altered = record.input.altered
         if record.input.sent_digest is not None:
-            told["sent_digest"] = blocks.keyed_digest(key, record.input.sent_digest, "/input/sent_digest")
+            known.sent_digest = blocks.keyed_digest(key, record.input.sent_digest, "/input/sent_digest")
     if record.attributes:
-        told["attributes_excerpt"] = keep("attributes", _encode(record.attributes), "/attributes", False)
+        known.attributes_excerpt = keep("attributes", _encode(record.attributes), False)
     if record.manifest is not None:
-        told["manifest_sequence"] = record.manifest.sequence
+        known.manifest_sequence = record.manifest.sequence
         if record.manifest.digest is not None:
-            told["manifest_digest"] = blocks.keyed_digest(key, record.manifest.digest, "/manifest/digest")
+            known.manifest_digest = blocks.keyed_digest(key, record.manifest.digest, "/manifest/digest")
     if record.legs:
         legs = tuple(wire.Leg(name=redaction.redact_label(leg.name), ms=leg.ms) for leg in record.legs)
-        told["legs"] = _encode(legs).decode()
-    return told
+        known.legs = _encode(legs).decode()
+
+
+def _told(known: facts.Facts, inferred: frozenset[str]) -> int:
+    """Return the mask of the descriptive facts that are there and were told rather than inferred."""
+    mask = 0
+    for bit, value in zip(_BITS, structs.astuple(known)[_DESCRIPTIVE], strict=True):
+        if value is not None:
+            mask |= bit
+    for name in inferred:
+        mask &= ~facts.TOLD_BIT.get(name, 0)
+    return mask
 
 
 def _label(text: str | None) -> str | None:
@@ -191,10 +197,10 @@ def _identifier(text: str | None, key: bytes) -> str | None:
 def _keeper(sender: Sender, excerpts: list[Excerpt]) -> blocks.Keep:
     """Return the function that redacts and bounds words, keeps them in `excerpts`, and returns their hash."""
 
-    def keep(kind: str, raw: bytes, pointer: str, is_truncated: bool) -> int:
+    def keep(kind: str, raw: bytes, is_truncated: bool) -> int:
         clean, remarks = redaction.redact_json(raw)
         content, was_cut = compact.compact_value(clean, limits.COMPACT_BYTES_MAX)
-        found = digests.short(sender.digest_key, kind.encode() + b"\0" + content)
+        found = digests.short(sender.digest_key, b"%b\0%b" % (kind.encode(), content))
         noted = _encode(remarks) if remarks else None
         excerpts.append(Excerpt(kind, found, content, noted, is_truncated or was_cut))
         return found
