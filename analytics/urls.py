@@ -1,10 +1,10 @@
-"""Addresses of this app: the pages that answer questions about a project."""
+"""Addresses of this app: the pages and the API that answer questions about a project."""
 
 from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from analytics.views import freshness, ingest_health, operation, operations, overview, sessions
+from analytics.views import freshness, ingest_health, operation, operations, overview, read_api, sessions
 
 # /p/<slug>/
 project_urls: list[URLPattern | URLResolver] = [
@@ -20,6 +20,12 @@ project_urls: list[URLPattern | URLResolver] = [
     path("freshness", freshness.part, name="freshness"),
 ]
 
+# /v1/
+api_urls: list[URLPattern | URLResolver] = [
+    path("tally", read_api.counts, name="api_tally"),
+]
+
 urlpatterns: list[URLPattern | URLResolver] = [
     path("p/<slug:slug>/", include(project_urls)),
+    path("v1/", include(api_urls)),
 ]
