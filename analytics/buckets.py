@@ -60,6 +60,10 @@ _TICK_STEPS = tuple(
         1209600,
     )
 )
+_SPAN_STEPS = tuple(
+    display.SECOND * s
+    for s in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
+)
 
 
 class UnreadableRange(ValueError):
@@ -239,6 +243,15 @@ def value_ticks(largest: float, *, most: int = 4) -> tuple[int, ...]:
                 top = int(-(-largest // (step * factor)))
                 return tuple(step * factor * place for place in range(top + 1))
         step *= 10
+
+
+def span_ticks(span_us: int, *, most: int = 5) -> tuple[int, ...]:
+    """Return round spans from 0 up to `span_us`: decimal below a second, as a clock counts above."""
+    if span_us < most * display.SECOND:
+        return tuple(tick for tick in value_ticks(span_us, most=most) if tick <= span_us)
+    days = -(-span_us // (most * DAY)) * DAY
+    step = next((step for step in _SPAN_STEPS if span_us / step <= most), days)
+    return tuple(range(0, span_us + 1, step))
 
 
 def spread(places: int, *, most: int = 7) -> tuple[int, ...]:

@@ -54,6 +54,16 @@ def step(microseconds: int) -> str:
     return duration(microseconds)
 
 
+def tick(microseconds: int) -> str:
+    """Say a round span on an axis: `0`, `200 ms`, `10 s`, `5 min`, `2 h`, `1 d`."""
+    if not microseconds:
+        return "0"
+    for unit, name in ((DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (SECOND, "s")):
+        if microseconds >= unit and microseconds % unit == 0:
+            return f"{microseconds // unit} {name}"
+    return duration(microseconds)
+
+
 def lateness(microseconds: int | None) -> str:
     """Say how an answer stood to the verdict: `1.20 s late`, or answered in time and delivered too late."""
     if microseconds is None:

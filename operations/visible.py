@@ -60,7 +60,21 @@ def runs(text: str, length_max: int = LENGTH_MAX) -> tuple[Run, ...]:
     if plain_from < len(cut):
         found.append(Run(cut[plain_from:]))
     if len(text) > length_max:
-        found.append(Run("…", f"{len(text) - length_max:,} more characters"))
+        found.append(_missing(text, length_max))
+    return tuple(found)
+
+
+def block(text: str, length_max: int = LENGTH_MAX) -> tuple[Run, ...]:
+    """Split text of several lines: its line breaks and indentation stay, the rest is as in `runs`."""
+    found: list[Run] = []
+    for place, line in enumerate(text[:length_max].split("\n")):
+        words = line.lstrip(" \t")
+        indent = line[: len(line) - len(words)]
+        if place or indent:
+            found.append(Run("\n" * (place > 0) + indent))
+        found.extend(runs(words, length_max))
+    if len(text) > length_max:
+        found.append(_missing(text, length_max))
     return tuple(found)
 
 
@@ -85,6 +99,10 @@ def _escapes(text: str, match: re.Match[str]) -> list[Run]:
     if category in _HIDDEN_CATEGORIES or found in _BLANKS:
         return [_escape(found)]
     return []
+
+
+def _missing(text: str, length_max: int) -> Run:
+    return Run("…", f"{len(text) - length_max:,} more characters")
 
 
 def _is_selector(character: str) -> bool:

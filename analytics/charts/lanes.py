@@ -43,7 +43,11 @@ def bars(
 
 def _bar(row: Bar, top: float) -> str:
     tone, thin = ("quiet", " thin") if row.is_thin else (markup.words(row.tone), "")
-    note = f'<span class="note">{markup.figure(row.note)}</span>' if row.note else ""
+    note = (
+        f'<span class="note" title="{markup.figure(row.note)}">{markup.figure(row.note)}</span>'
+        if row.note
+        else ""
+    )
     width = markup.at(min(1.0, row.value / top))
     return (
         f'<tr><th scope="row"><span class="clip">{_linked(row.label, row.href)}</span></th>'
@@ -73,15 +77,13 @@ class Lane:
 def waterfall(*, label: str, rows: Sequence[Lane], now_us: int) -> markup.Chart:
     """Draw calls along one time axis, headed by turn, with running ends open and late answers ringed."""
     stretch = _stretch(rows, now_us)
-    ticks = buckets.value_ticks(stretch.span_us, most=5)
-    places = [(tick / stretch.span_us, tick) for tick in ticks if tick <= stretch.span_us]
+    places = [(tick / stretch.span_us, tick) for tick in buckets.span_ticks(stretch.span_us)]
     grid = "".join(
         f'<line class="gridline" x1="{markup.at(place)}" x2="{markup.at(place)}" y1="0" y2="20"/>'
         for place, _ in places
     )
     axis = "".join(
-        f'<text x="{markup.at(place)}" y="12" text-anchor="{_anchor(place)}">'
-        f"{display.duration(tick) if tick else '0'}</text>"
+        f'<text x="{markup.at(place)}" y="12" text-anchor="{_anchor(place)}">{display.tick(tick)}</text>'
         for place, tick in places
     )
     body, turn = [], ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import lucide
 from django import template
@@ -83,17 +83,26 @@ def visible_text(text: str | None, length_max: int = visible.LENGTH_MAX) -> str 
     """Print text from the outside, kept in its own direction, with all that would hide in it shown."""
     if text is None:
         return display.ABSENT
-    parts = html.format_html_join(
+    return html.format_html("<bdi>{}</bdi>", _shown(visible.runs(str(text), length_max)))
+
+
+@register.simple_tag
+def visible_block(text: str | None, length_max: int = 20_000) -> str | safestring.SafeString:
+    """Print text of several lines for a <pre>: as `visible`, with its line breaks and indentation kept."""
+    return display.ABSENT if text is None else _shown(visible.block(str(text), length_max))
+
+
+def _shown(runs: Iterable[visible.Run]) -> safestring.SafeString:
+    return html.format_html_join(
         "",
         "{}",
         (
             (html.format_html('<span class="escape" title="{}">{}</span>', run.meaning, run.text),)
             if run.is_escape
             else (run.text,)
-            for run in visible.runs(str(text), length_max)
+            for run in runs
         ),
     )
-    return html.format_html("<bdi>{}</bdi>", parts)
 
 
 @register.simple_tag

@@ -298,7 +298,15 @@
     const select = within.querySelector("[data-refresh]");
     if (select) setRefresh(select, false);
   }
-  document.addEventListener("htmx:afterSwap", (event) => zoneTimes(event.target.parentElement || document));
+  // On a phone the facets would stand before the list: only those in use stay open.
+  function foldFacets(within) {
+    if (window.innerWidth >= 960) return;
+    for (const facet of all("details.facet[open]", within)) facet.open = facet.querySelector("[aria-current], [aria-pressed=true]") !== null;
+  }
+  document.addEventListener("htmx:afterSwap", (event) => {
+    zoneTimes(event.target.parentElement || document);
+    foldFacets(document);
+  });
   document.addEventListener("htmx:oobAfterSwap", (event) => zoneTimes(event.target));
   document.addEventListener("htmx:afterRequest", (event) => {
     const row = event.detail.elt.closest && event.detail.elt.closest("a[data-row]");
@@ -312,7 +320,7 @@
     start(document);
     askFreshness();
     if (window.innerWidth >= 960) return;
-    all(".facet[open]").forEach((facet) => { facet.open = facet.querySelector("[aria-current], [aria-pressed=true]") !== null; });
+    foldFacets(document);
     const current = document.querySelector(".nav [aria-current]");
     if (current) current.parentElement.parentElement.scrollLeft = current.offsetLeft - 16;
   });

@@ -142,6 +142,20 @@ def test_values_get_round_ticks_that_reach_over_the_largest(largest: int, ticks:
     assert buckets.value_ticks(largest) == ticks
 
 
+@pytest.mark.parametrize(
+    ("span_us", "ticks"),
+    [
+        (900_000, [0, 200_000, 400_000, 600_000, 800_000]),
+        (60_000_000, [0, 15_000_000, 30_000_000, 45_000_000, 60_000_000]),
+        (19 * buckets.HOUR, [0, 6 * buckets.HOUR, 12 * buckets.HOUR, 18 * buckets.HOUR]),
+        (40 * buckets.DAY, [place * 8 * buckets.DAY for place in range(6)]),
+        (1, [0, 1]),
+    ],
+)
+def test_a_span_is_divided_as_a_clock_counts(span_us: int, ticks: list[int]) -> None:
+    assert list(buckets.span_ticks(span_us)) == ticks
+
+
 def test_places_are_spread_evenly() -> None:
     assert buckets.spread(5) == (0, 1, 2, 3, 4)
     assert buckets.spread(61) == (0, 10, 20, 30, 40, 50, 60)

@@ -42,6 +42,13 @@ def test_text_from_outside_keeps_its_direction_and_shows_what_hides() -> None:
     )
 
 
+def test_a_block_keeps_its_lines() -> None:
+    assert show("{% visible_block text %}", text="{\n  <b>\u200b") == (
+        '{\n  &lt;b&gt;<span class="escape" title="zero width space">\\u200B</span>'
+    )
+    assert show("{% visible_block text %}", text=None) == "–"
+
+
 def test_a_share_of_few_is_greyed_with_its_counts() -> None:
     assert (
         show("{% share 3 9 %}") == '<span class="thin" title="from fewer than 20">33.3\u202f% (3 of 9)</span>'

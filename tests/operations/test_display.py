@@ -53,6 +53,21 @@ def test_a_step_reads_after_per(microseconds: int, words: str) -> None:
     assert display.step(microseconds).removeprefix("1 ") == words
 
 
+@pytest.mark.parametrize(
+    ("microseconds", "words"),
+    [
+        (0, "0"),
+        (200 * MS, "200 ms"),
+        (10 * S, "10 s"),
+        (90 * S, "90 s"),
+        (300 * S, "5 min"),
+        (7200 * S, "2 h"),
+    ],
+)
+def test_a_tick_on_an_axis_is_short(microseconds: int, words: str) -> None:
+    assert display.tick(microseconds) == words
+
+
 def test_lateness_says_on_which_side_of_the_verdict_the_answer_came() -> None:
     assert display.lateness(1_200 * MS) == "1.20 s late"
     assert display.lateness(-300 * MS) == "300 ms in time, delivered late"

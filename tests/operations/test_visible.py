@@ -42,6 +42,12 @@ def test_an_escape_says_what_it_stands_for() -> None:
     )
 
 
+def test_several_lines_keep_their_breaks_and_indentation_and_nothing_else_that_hides() -> None:
+    shown = "".join(run.text for run in visible.block('{\n  "a": "\u202e",\n\t"b": 1 \n}'))
+
+    assert shown == '{\n  "a": "\\u202E",\n\t"b": 1·\n}'
+
+
 def test_a_pile_of_marks_is_cut_off_after_a_few() -> None:
     assert visible.plain("a" + "\u0300" * 9) == "a" + "\u0300" * 4 + "\\u0300" * 5
 
