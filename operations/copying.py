@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import struct
 import weakref
 from collections.abc import Iterator, Sequence
@@ -9,6 +10,7 @@ from typing import Any
 
 import msgspec
 import psycopg
+from django.db import transaction
 from psycopg import adapt as psycopg_adapt
 from psycopg import pq
 
@@ -50,7 +52,8 @@ def stage(cursor: psycopg.Cursor[Any], rows: Sequence[tuple[Any, ...]]) -> None:
     """Copy `rows` into this connection's staging table, which empties itself at the end of the transaction."""
     if cursor.connection not in _staged:
         cursor.execute(CREATE_STAGING)
-        _staged.add(cursor.connection)
+        # Not before the commit: a transaction that is rolled back takes its table with it.
+        transaction.on_commit(functools.partial(_staged.add, cursor.connection))
     copy(cursor, COPY_TO_STAGING, _TYPES, rows)
 
 
