@@ -205,6 +205,9 @@ def tools(
     for at, stretch in ((0, span), (2, before)):
         for one in tallies.sums(project_id=project_id, query=query, span=stretch, by=by):
             tool, effect, status, outcome, code, marks = one.keys
+            # A name that is no tool is not a tool that does badly.
+            if marks & marking.Mark.UNKNOWN_TOOL:
+                continue
             if not signals.FINISHED.counts(signals.Key(effect, status, outcome, marks)):
                 continue
             counted[tool][at + 1] += one.operations

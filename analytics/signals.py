@@ -44,7 +44,7 @@ class Base(NamedTuple):
 
 _FINISHED = frozenset({"done", "contract_error", "denied", "runtime_error", "timed_out", "cancelled"})
 
-ALL = Base("all calls", ())
+ALL = Base("calls", ())
 FINISHED = Base("finished calls", (filters.term("status", *UNENDED, is_negated=True),), _FINISHED)
 RAN_BASE = Base("calls that ran", (filters.term("status", *RAN),), frozenset(RAN))
 DONE = Base("calls that answered", (filters.term("status", "done"),), frozenset({"done"}))

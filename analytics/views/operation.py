@@ -121,6 +121,7 @@ def _told(project: projects.Project, found: find.Found, now_us: int) -> dict[str
         "verdict": story.verdict(call, now_us=now_us),
         "steps": story.steps(call),
         "issues": story.issues(call),
+        "timeout_us": None if call.timeout_ms is None else call.timeout_ms * display.MILLISECOND,
         "legs_chart": _legs(call),
         "error_facts": story.error_facts(call),
         "words": _words(project, call),

@@ -211,9 +211,17 @@ def _facets(question: asked.Asked) -> list[FacetList]:
 def _facet_value(question: asked.Asked, name: str, value: str, number: int) -> FacetValue:
     query = question.query
     if name == "ending":
-        held = overview.ended(query, value) == query
-        chosen = query.without_field("status", "outcome") if held else overview.ended(query, value)
-        return FacetValue(endings.ENDINGS[value].word, number, question.link("operations", chosen), "", held)
+        wanted = overview.ending_term(value)
+        held = wanted in query.terms
+        chosen = query.without(wanted) if held else overview.ended(query, value)
+        excluded = query.without(wanted).adding(dataclasses.replace(wanted, is_negated=True))
+        return FacetValue(
+            endings.ENDINGS[value].word,
+            number,
+            question.link("operations", chosen),
+            question.link("operations", excluded),
+            held,
+        )
     words = endings.SIGNAL_WORDS.get(value, value) if name == "signal" else value or "not told"
     excluded = query.without_field(name).adding(filters.term(name, value, is_negated=True))
     return FacetValue(

@@ -68,11 +68,14 @@ def timeline_bins(span: ranges.Span, query: filters.Query) -> buckets.Bins:
 
 def ended(query: filters.Query, key: str) -> filters.Query:
     """Hold a filter to one ending."""
-    rest = query.without_field("status", "outcome")
+    return query.without_field("status", "outcome").adding(ending_term(key))
+
+
+def ending_term(key: str) -> filters.Term:
+    """Return the term that shows the calls with one ending."""
     if key in {"success", "failed"}:
-        return rest.adding(filters.term("outcome", "success" if key == "success" else "failure"))
-    status = {"exception": "runtime_error", "never_ran": "contract_error"}.get(key, key)
-    return rest.adding(filters.term("status", status))
+        return filters.term("outcome", "success" if key == "success" else "failure")
+    return filters.term("status", {"exception": "runtime_error", "never_ran": "contract_error"}.get(key, key))
 
 
 def _spark_bins(span: ranges.Span) -> buckets.Bins:
@@ -126,7 +129,7 @@ def _calls(question: asked.Asked, found: queries.Overview) -> tiles.Tile:
 
 def _failing(question: asked.Asked, found: queries.Overview) -> tiles.Tile:
     return tiles.Tile(
-        label="Not as asked",
+        label="Failing",
         value=found.failing.percent,
         href=question.link("operations", question.query.adding(signals.FAILING_TERM)),
         change=display.change_of_rate(found.failing, found.failing_before),
@@ -141,11 +144,11 @@ def _failing(question: asked.Asked, found: queries.Overview) -> tiles.Tile:
 
 def _took(href: str, took: queries.Percentiles) -> tiles.Tile:
     return tiles.Tile(
-        label="Took, 95 of 100 below",
+        label="Duration, p95",
         value=display.duration(int(took.p95)),
         href=href,
-        change=display.Change("same", f"half below {display.duration(int(took.p50))}"),
-        sample=f"99 of 100 below {display.duration(int(took.p99))}",
+        change=display.Change("same", f"p50 {display.duration(int(took.p50))}"),
+        sample=f"p99 {display.duration(int(took.p99))}",
         is_thin=took.operations < display.SAMPLE_MIN,
     )
 
@@ -154,7 +157,7 @@ def _worst(
     question: asked.Asked, query: filters.Query, health: list[queries.ToolHealth]
 ) -> charts.Chart | None:
     failing = [tool for tool in health if tool.failing.part > 0]
-    failing.sort(key=lambda tool: (-tiles.least_share(tool.failing), tool.tool or ""))
+    failing.sort(key=lambda tool: (tool.failing.is_thin, -tiles.least_share(tool.failing), tool.tool or ""))
     rows = [
         charts.Bar(
             label=tool.tool or "tool not told",
@@ -170,7 +173,7 @@ def _worst(
     if not rows:
         return None
     return charts.bars(
-        label="Tools by failing share", heading="Tool", value_heading="Not as asked", rows=rows, largest=1
+        label="Tools by failing share", heading="Tool", value_heading="Failing", rows=rows, largest=1
     )
 
 
@@ -218,12 +221,16 @@ _DIMENSIONS = {
 def _changes(question: asked.Asked) -> list[dict[str, Any]]:
     """Return what was first seen in the range, with links to its calls in any environment."""
     found = arrivals.changes(project_id=question.project.pk, span=question.span)
+    new_tools = {(change.value, change.seen_us) for change in found if change.dimension == "tool"}
     listed = []
     for change in found:
+        # The first version of a new tool says nothing that the tool does not say.
+        tool, _, version = change.value.rpartition("@")
+        if change.dimension == "tool_version" and (tool, change.seen_us) in new_tools:
+            continue
         words, field = _DIMENSIONS.get(change.dimension, (f"New {change.dimension}", ""))
         terms: tuple[filters.Term, ...] = (filters.term(field, change.value),) if field else ()
         if change.dimension == "tool_version":
-            tool, _, version = change.value.rpartition("@")
             terms = (filters.term("tool", tool), filters.term("version", version))
         listed.append(
             {

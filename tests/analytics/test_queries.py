@@ -127,7 +127,6 @@ def test_tools_come_with_their_failures_now_and_before() -> None:
     ] == [
         ("refund", "3 of 7", "0 of 10", "io"),
         ("search", "1 of 1", "0 of 0", "quota"),
-        ("serch", "1 of 1", "0 of 0", "unknown_tool"),
     ]
 
 
