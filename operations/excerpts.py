@@ -25,9 +25,10 @@ CREATE TEMP TABLE IF NOT EXISTS staging_excerpt (
     rules_version smallint, is_truncated boolean, content text, remarks text
 ) ON COMMIT DELETE ROWS
 """
-_COPY = f"COPY staging_excerpt ({_NAMES}) FROM STDIN (FORMAT BINARY)"
+_COPY = f"COPY excerpt ({_NAMES}) FROM STDIN (FORMAT BINARY)"
+_COPY_TO_STAGING = f"COPY staging_excerpt ({_NAMES}) FROM STDIN (FORMAT BINARY)"
 _INSERT_STAGED = f"""
-INSERT INTO excerpt ({_NAMES}) SELECT {_NAMES} FROM staging_excerpt ORDER BY operation_id, attempt, kind, hash
+INSERT INTO excerpt ({_NAMES}) SELECT {_NAMES} FROM staging_excerpt ORDER BY operation_id, attempt, hash
 ON CONFLICT DO NOTHING
 """
 _INSERT_ONE = f"""
@@ -62,23 +63,12 @@ class Kept(NamedTuple):
     rules_version: int
 
 
-def keep(*, project_id: int, gone_on: datetime.date, rows: Iterable[Row]) -> None:
-    """Insert the rows that are not kept yet, in the caller's transaction."""
-    values = [
-        (
-            project_id,
-            row.operation_id,
-            row.attempt,
-            row.excerpt.kind,
-            row.excerpt.hash,
-            gone_on,
-            redaction.RULES_VERSION,
-            row.excerpt.is_truncated,
-            row.excerpt.content.decode(),
-            None if row.excerpt.remarks is None else row.excerpt.remarks.decode(),
-        )
-        for row in sorted(rows, key=lambda row: (*row[:2], row.excerpt.kind, row.excerpt.hash))
-    ]
+def keep(*, project_id: int, gone_on: datetime.date, rows: Iterable[Row], are_new: bool) -> None:
+    """Insert the rows that are not kept yet, in the caller's transaction.
+
+    With `are_new` none is expected to be kept, which is cheaper; one that is raises `UniqueViolation`.
+    """
+    values = sorted((_values(project_id, gone_on, row) for row in rows), key=lambda value: value[1:5])
     if not values:
         return
     raw = cast("psycopg.Connection[Any]", connection.connection)
@@ -86,10 +76,28 @@ def keep(*, project_id: int, gone_on: datetime.date, rows: Iterable[Row]) -> Non
         if len(values) <= DIRECT_MAX:
             for value in values:
                 cursor.execute(_INSERT_ONE, value, prepare=True)
-            return
-        cursor.execute(_CREATE_STAGING)
-        copying.copy(cursor, _COPY, _TYPES, values)
-        cursor.execute(_INSERT_STAGED, prepare=True)
+        elif are_new:
+            copying.copy(cursor, _COPY, _TYPES, values)
+        else:
+            cursor.execute(_CREATE_STAGING)
+            copying.copy(cursor, _COPY_TO_STAGING, _TYPES, values)
+            cursor.execute(_INSERT_STAGED, prepare=True)
+
+
+def _values(project_id: int, gone_on: datetime.date, row: Row) -> tuple[Any, ...]:
+    excerpt = row.excerpt
+    return (
+        project_id,
+        row.operation_id,
+        row.attempt,
+        excerpt.kind,
+        excerpt.hash,
+        gone_on,
+        redaction.RULES_VERSION,
+        excerpt.is_truncated,
+        excerpt.content.decode(),
+        None if excerpt.remarks is None else excerpt.remarks.decode(),
+    )
 
 
 def of_operation(*, project_id: int, operation_id: str, attempt: int) -> list[Kept]:

@@ -209,7 +209,7 @@ CREATE TABLE excerpt (
     is_truncated boolean NOT NULL,
     content text NOT NULL,
     remarks text,
-    PRIMARY KEY (project_id, operation_id, attempt, kind, hash, gone_on)
+    PRIMARY KEY (project_id, operation_id, attempt, hash, gone_on)
 ) PARTITION BY RANGE (gone_on);
 
 -- Facts that name no start and whose operation has not come.
