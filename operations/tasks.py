@@ -7,7 +7,7 @@ import structlog
 from django.db.models import Max
 from django.utils import timezone
 
-from operations import heartbeat, partitions, sweeps
+from operations import demo, heartbeat, partitions, sweeps
 from operations import projects as projects_actions
 from operations.models import projects
 
@@ -55,3 +55,10 @@ def purge_deleted() -> None:
     """Remove some rows of deleted projects."""
     is_left = projects_actions.purge()
     log.info("deleted_projects_purged", is_left=is_left)
+
+
+@celery.shared_task
+def trickle_demo() -> None:
+    """Tell the demo projects what happened since the last time."""
+    told = demo.trickle(now=timezone.now())
+    log.debug("demo_trickled", records=told)

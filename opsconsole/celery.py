@@ -41,6 +41,7 @@ SCHEDULE = {
     "mark-reused": Job("operations.tasks.mark_reused", 3600, BULK),
     "purge-deleted-projects": Job("operations.tasks.purge_deleted", 60, BULK),
     "fold-tally": Job("analytics.tasks.fold_tally", 15, BULK),
+    "trickle-demo": Job("operations.tasks.trickle_demo", 5, BULK),
     "verify-tally": Job("analytics.tasks.verify_tally", 86_400, BULK),
 }
 # A heartbeat says for which queue it beats.

@@ -12,7 +12,7 @@ import threading
 import time
 import traceback
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NoReturn
 
 # What a forked process does.
@@ -46,7 +46,9 @@ class Ended:
 class Family:
     """The children of this process. Each ends when this process does, even if it was killed."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, private: Iterable[int] = ()) -> None:
+        """Begin without children; they do not get the file descriptors in `private`, such as a lock's."""
+        self.private = tuple(private)
         self.children: dict[int, Child] = {}
         self.sessions: list[int] = []
         # Children wait at the reading end, which ends only when nobody holds the other end any more.
@@ -105,7 +107,8 @@ class Family:
         status = 1
         try:
             os.setsid()
-            os.close(self.writing)
+            for descriptor in (self.writing, *self.private):
+                os.close(descriptor)
             for sign in SIGNALS:
                 signal.signal(sign, signal.SIG_DFL)
             if log is not None:

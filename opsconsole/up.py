@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -34,11 +35,13 @@ class Failed(Exception):
 
 
 def main() -> int:
-    """Run `up` or `down`; returns the exit code."""
+    """Run `up`, `down` or `demo`; returns the exit code."""
     data = servers.data_folder()
     try:
         if sys.argv[1:] == ["down"]:
             return down(data)
+        if sys.argv[1:] == ["demo"]:
+            return demo(data)
         return up(data, wanted_port())
     except (account.CannotStart, Failed) as error:
         print(f"opsconsole: {error}", file=sys.stderr)
@@ -56,7 +59,7 @@ def up(data: pathlib.Path, port: int) -> int:
     with supervisor:
         end_leftovers(place)
         refuse_taken(port)
-        family = forks.Family()
+        family = forks.Family(private=[supervisor.fileno()])
         processes.remember(data / "up.json", "up", os.getpid())
         try:
             run(place, port, family)
@@ -203,6 +206,18 @@ def down(data: pathlib.Path) -> int:
         end_leftovers(place)
         print("Stopped." if servers.stop(place) else f"Nothing runs on {data}.")
     return 0
+
+
+def demo(data: pathlib.Path) -> int:
+    """Send a minute of lively made-up traffic to the running console's demo, as a client would."""
+    try:
+        ready = json.loads((data / "ready.json").read_text())
+    except FileNotFoundError:
+        raise Failed(f"no console runs on {data}; start one with `make up`.") from None
+    command = [sys.executable, "manage.py", "simulate", "--url", ready["address"]]
+    command += ["--rate", "20000", "--duration", "60s"]
+    environment = {**os.environ, "OPSCONSOLE_DATA": str(data), "OPSCONSOLE_KEY": ready["ingest_key"]}
+    return subprocess.run(command, cwd=servers.PROJECT, env=environment).returncode
 
 
 def refuse_taken(port: int) -> None:
