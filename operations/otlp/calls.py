@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from operations.otlp import decode, detect, fields
+from operations.otlp import detect, fields, shapes
 
 #: How far up ancestors are looked at. Real trees are less than 20 deep; a cycle of parents ends here.
 ANCESTORS_MAX = 32
@@ -29,18 +29,18 @@ _Key = tuple[str, str]
 class Call(NamedTuple):
     """One attempt to run one tool, told by one or more spans, the outermost first."""
 
-    spans: tuple[decode.Span, ...]
-    model_span: decode.Span | None
+    spans: tuple[shapes.Span, ...]
+    model_span: shapes.Span | None
     ancestor_session: str | None
 
 
-def find(spans: Sequence[decode.Span]) -> Iterator[Call]:
+def find(spans: Sequence[shapes.Span]) -> Iterator[Call]:
     """Yield the tool calls among `spans`, in the order of their first spans."""
     tool_spans = [span for span in spans if detect.is_tool_call(span)]
     if not tool_spans:
         return
     family = _Family(spans, tool_spans)
-    groups: dict[_Key, list[decode.Span]] = {}
+    groups: dict[_Key, list[shapes.Span]] = {}
     for span in tool_spans:
         outer = family.outermost(span)
         # Spans without an id cannot be told apart by it.
@@ -55,10 +55,10 @@ def find(spans: Sequence[decode.Span]) -> Iterator[Call]:
 class _Family:
     """The relatives of tool spans within one request."""
 
-    def __init__(self, spans: Iterable[decode.Span], tool_spans: Iterable[decode.Span]) -> None:
-        self._by_key: dict[_Key, decode.Span] = {(span.trace_id, span.span_id): span for span in spans}
+    def __init__(self, spans: Iterable[shapes.Span], tool_spans: Iterable[shapes.Span]) -> None:
+        self._by_key: dict[_Key, shapes.Span] = {(span.trace_id, span.span_id): span for span in spans}
         self._tool_keys = {(span.trace_id, span.span_id) for span in tool_spans}
-        self._model_spans: dict[_Key, list[decode.Span]] = {}
+        self._model_spans: dict[_Key, list[shapes.Span]] = {}
         for span in self._by_key.values():
             if detect.is_model_call(span):
                 for key in self._ancestor_keys(span):
@@ -66,7 +66,7 @@ class _Family:
         for found in self._model_spans.values():
             found.sort(key=_start)
 
-    def outermost(self, span: decode.Span) -> decode.Span:
+    def outermost(self, span: shapes.Span) -> shapes.Span:
         """Return the outermost span of the call that `span` is a leg of."""
         outer = span
         for _ in range(ANCESTORS_MAX):
@@ -77,11 +77,11 @@ class _Family:
             outer = parent
         return outer
 
-    def depth(self, span: decode.Span) -> tuple[int, int]:
+    def depth(self, span: shapes.Span) -> tuple[int, int]:
         """Return what orders the spans of one call: how many ancestors are known, then the start."""
         return sum(1 for _ in self._ancestors(span)), span.start_ns
 
-    def model_span(self, span: decode.Span) -> decode.Span | None:
+    def model_span(self, span: shapes.Span) -> shapes.Span | None:
         """Return the newest model call before `span` under its nearest ancestor that has any."""
         if not self._model_spans:
             return None
@@ -94,7 +94,7 @@ class _Family:
                 return max(newest, key=lambda other: (fields.provider(other) is not None, other.start_ns))
         return None
 
-    def ancestor_session(self, span: decode.Span) -> str | None:
+    def ancestor_session(self, span: shapes.Span) -> str | None:
         """Return the session that the nearest ancestor names."""
         for ancestor in self._ancestors(span):
             session = fields.identifier(ancestor.attributes, fields.SESSION)
@@ -102,15 +102,15 @@ class _Family:
                 return session
         return None
 
-    def _ancestors(self, span: decode.Span) -> Iterator[decode.Span]:
+    def _ancestors(self, span: shapes.Span) -> Iterator[shapes.Span]:
         for key in self._ancestor_keys(span):
             ancestor = self._by_key.get(key)
             if ancestor is not None:
                 yield ancestor
 
-    def _ancestor_keys(self, span: decode.Span) -> Iterator[_Key]:
+    def _ancestor_keys(self, span: shapes.Span) -> Iterator[_Key]:
         """Yield the keys of the parent and its parents; the last may belong to a span that is not here."""
-        known: decode.Span | None = span
+        known: shapes.Span | None = span
         for _ in range(ANCESTORS_MAX):
             if known is None or not known.parent_span_id:
                 return
@@ -119,11 +119,11 @@ class _Family:
             known = self._by_key.get(key)
 
 
-def _start(span: decode.Span) -> int:
+def _start(span: shapes.Span) -> int:
     return span.start_ns
 
 
-def _is_one_call(outer: decode.Span, inner: decode.Span) -> bool:
+def _is_one_call(outer: shapes.Span, inner: shapes.Span) -> bool:
     """Tell whether a tool call's span and the one inside it are legs of one call.
 
     A tool may call itself through an agent of its own; that is another call, and its spans are not the

@@ -5,7 +5,7 @@ Values may be of any type, lists among them, so they are looked up in tuples.
 
 from __future__ import annotations
 
-from operations.otlp import decode
+from operations.otlp import shapes
 
 #: A span is a tool call when one of these attributes has one of these values.
 TOOL_CALLS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -23,7 +23,7 @@ OUTPUT_FUNCTION = "running output function"
 MODEL_CALLS = ("chat", "generate_content", "text_completion")
 
 
-def is_tool_call(span: decode.Span) -> bool:
+def is_tool_call(span: shapes.Span) -> bool:
     """Tell whether `span` is one attempt to run one tool."""
     attributes = span.attributes
     for name, values in TOOL_CALLS:
@@ -32,12 +32,12 @@ def is_tool_call(span: decode.Span) -> bool:
     return False
 
 
-def is_mcp(span: decode.Span) -> bool:
+def is_mcp(span: shapes.Span) -> bool:
     """Tell whether a tool call's span is a leg of the Model Context Protocol, on either side."""
     return "mcp.method.name" in span.attributes
 
 
-def is_model_call(span: decode.Span) -> bool:
+def is_model_call(span: shapes.Span) -> bool:
     """Tell whether `span` is one request to a model."""
     operation = span.attributes.get("gen_ai.operation.name")
     if operation is None:
@@ -45,7 +45,7 @@ def is_model_call(span: decode.Span) -> bool:
     return operation in MODEL_CALLS
 
 
-def _is_excepted(span: decode.Span) -> bool:
+def _is_excepted(span: shapes.Span) -> bool:
     attributes = span.attributes
     if attributes.get("mcp.method.name", "tools/call") != "tools/call":
         return True

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from operations.otlp import decode
+from operations.otlp import shapes
 
 # --- On the span ----------------------------------------------------------------------------------
 
@@ -109,7 +109,7 @@ def identifier(attributes: Mapping[str, Any], candidates: tuple[str, ...]) -> st
     return told[:95] + "~" + hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
 
 
-def in_events(span: decode.Span, candidates: tuple[tuple[str, str], ...]) -> Any:
+def in_events(span: shapes.Span, candidates: tuple[tuple[str, str], ...]) -> Any:
     """Return the first event's attribute that says something, else None."""
     for name, attribute in candidates:
         for event in span.events:
@@ -118,7 +118,7 @@ def in_events(span: decode.Span, candidates: tuple[tuple[str, str], ...]) -> Any
     return None
 
 
-def tool(span: decode.Span) -> str | None:
+def tool(span: shapes.Span) -> str | None:
     """Return the tool's name as the span tells it: an attribute, else what its own name says."""
     return text(span.attributes, TOOL, 128) or tool_in_name(span.name)
 
@@ -142,13 +142,19 @@ def is_placeholder(told: Any) -> bool:
     return told == "" or (isinstance(told, str) and told.lower() in NO_CALL_IDS)
 
 
-def provider(span: decode.Span) -> str | None:
+def provider(span: shapes.Span) -> str | None:
     """Return who serves the model that a model span names; a framework's own name is nobody."""
     for name in PROVIDER:
         told = text(span.attributes, (name,), 64)
         if told is not None and not FRAMEWORKS.match(told):
             return told
     return None
+
+
+def model(span: shapes.Span) -> str | None:
+    """Return the model that a model span names."""
+    told = text(span.attributes, MODEL, 128)
+    return None if told is None or is_placeholder(told) else told
 
 
 class Sender(NamedTuple):
@@ -160,7 +166,7 @@ class Sender(NamedTuple):
     instance: str | None
 
 
-def sender(origin: decode.Origin) -> Sender:
+def sender(origin: shapes.Origin) -> Sender:
     """Return who sends: as runtime the service's `name@version`, else the instrumentation's."""
     resource = origin.attributes
     service = text(resource, SERVICE, 128) or ""

@@ -7,7 +7,7 @@ import hashlib
 from typing import Any
 
 from operations import decoding, rejections, wire
-from operations.otlp import calls, decode, fields, values, verdicts
+from operations.otlp import calls, fields, issues, shapes, values, verdicts
 
 _ENDED = frozenset({"done", "contract_error", "denied", "runtime_error", "timed_out", "cancelled"})
 
@@ -35,7 +35,7 @@ def entry(index: int, call: calls.Call, sender: fields.Sender) -> decoding.Entry
         instance=sender.instance,
         source=fields.text(told, fields.SOURCE, 64),
         provider=fields.provider(model_span) if model_span else None,
-        model=fields.text(model_span.attributes, fields.MODEL, 128) if model_span else None,
+        model=fields.model(model_span) if model_span else None,
         session_id=own_session or call.ancestor_session or fields.identifier(told, fields.TRANSPORT_SESSION),
         turn_id=fields.identifier(told, fields.TURN),
         trace_id=outer.trace_id or None,
@@ -45,7 +45,7 @@ def entry(index: int, call: calls.Call, sender: fields.Sender) -> decoding.Entry
         status=verdict.status,
         outcome=verdict.outcome,
         code=verdict.code,
-        contract=wire.Contract(kind=verdict.kind) if verdict.kind else None,
+        contract=_contract(verdict, result),
         error=wire.Error(text=verdict.text) if verdict.text else None,
         input=values.payload(wire.Input, arguments) if arguments else None,
         output=values.payload(wire.Payload, result) if result else None,
@@ -62,7 +62,7 @@ def _together(call: calls.Call) -> dict[str, Any]:
     return told
 
 
-def _identity(outer: decode.Span, service: str, call_id: str | None, session: str | None) -> str | None:
+def _identity(outer: shapes.Span, service: str, call_id: str | None, session: str | None) -> str | None:
     """Return the operation's id, made only of what its own spans tell: relatives may come in another request.
 
     Call ids repeat: between sessions, and between services that share a session's name. A call without one is
@@ -75,6 +75,16 @@ def _identity(outer: decode.Span, service: str, call_id: str | None, session: st
     if outer.trace_id and outer.span_id:
         return f"span:{outer.trace_id}:{outer.span_id}"
     return None
+
+
+def _contract(verdict: verdicts.Verdict, result: values.Json | None) -> wire.Contract | None:
+    if verdict.kind is None:
+        return None
+    if verdict.kind != "invalid_arguments":
+        return wire.Contract(kind=verdict.kind)
+    return wire.Contract(
+        kind=verdict.kind, issues=issues.find(result.value if result else None, verdict.text)
+    )
 
 
 def _value(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from operations import limits, wire
-from operations.otlp import decode, fields, results
+from operations.otlp import fields, results, shapes
 
 
 class Verdict(NamedTuple):
@@ -103,7 +103,7 @@ _TYPE_IN_TEXT = re.compile(r"(?:\w+\.)*(\w+(?:Error|Exception))\b")
 _TEXT_LOOKED_AT = 2000
 
 
-def of_call(spans: Sequence[decode.Span], *, tool: str | None, result: object) -> Verdict:
+def of_call(spans: Sequence[shapes.Span], *, tool: str | None, result: object) -> Verdict:
     """Return how the call ended that `spans` tell, the outermost first."""
     said = results.said(result)
     if len(spans) == 1:
@@ -114,15 +114,15 @@ def of_call(spans: Sequence[decode.Span], *, tool: str | None, result: object) -
     return best._replace(text=text)
 
 
-def _of_span(span: decode.Span, tool: str | None, said: results.Said | None, result: object) -> Verdict:
+def _of_span(span: shapes.Span, tool: str | None, said: results.Said | None, result: object) -> Verdict:
     if not span.end_ns:
         return Verdict("running")
     attributes = span.attributes
     exception = _exception(span)
     told = attributes.get("gen_ai.tool.status")
     error_type = fields.text(attributes, fields.ERROR_TYPE, 4096)
-    is_raised = exception is not None and (span.status_code == decode.ERROR or result is None)
-    has_failed = bool(span.status_code == decode.ERROR or error_type or is_raised or told == "error")
+    is_raised = exception is not None and (span.status_code == shapes.ERROR or result is None)
+    has_failed = bool(span.status_code == shapes.ERROR or error_type or is_raised or told == "error")
     if not has_failed and said is None:
         # Nothing was said about success, so it is concluded and not told.
         return Verdict("done", "success" if told == "success" else None, weight=1)
@@ -140,7 +140,7 @@ class _Exception(NamedTuple):
 class _Failure(NamedTuple):
     """The evidence of one span that did not simply succeed."""
 
-    span: decode.Span
+    span: shapes.Span
     tool: str | None
     said: results.Said | None
     result: object
@@ -234,7 +234,7 @@ def _verdict(meaning: Meaning, text: str | None, *, is_inferred: bool = False) -
     )
 
 
-def _exception(span: decode.Span) -> _Exception | None:
+def _exception(span: shapes.Span) -> _Exception | None:
     """Return the first exception that the span recorded; some record it twice."""
     for event in span.events:
         if event.name == fields.EXCEPTION:
