@@ -19,9 +19,9 @@ from operations.models import projects
 from operations.simulation import scenario
 
 SEED = 1
-HOURLY = 450.0
+HOURLY = 360.0
 PAST = datetime.timedelta(hours=26)  # a whole day, whichever incident the day is at
-_STEP_US = 2 * 60 * moments.SECOND_US
+_STEP_US = 5 * 60 * moments.SECOND_US
 _OVERLAP_US = 180 * moments.SECOND_US  # more than any made-up clock is ahead
 
 # Index operation_recent.
