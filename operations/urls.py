@@ -16,6 +16,7 @@ from operations.views import (
     otlp_api,
     project_settings,
     read_api,
+    tour,
     whoami,
 )
 
@@ -60,6 +61,7 @@ settings_urls = [
 project_urls: list[URLPattern | URLResolver] = [
     path("connect", connect.page, name="connect"),
     path("connect/waiting", connect.waiting, name="connect_waiting"),
+    path("tour", tour.page, name="tour"),
     *settings_urls,
 ]
 
