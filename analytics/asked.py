@@ -53,6 +53,11 @@ class Asked:
         return ranges.of(self.stretch, now_us=self.now_us)
 
     @property
+    def is_readable(self) -> bool:
+        """Whether the filter was understood; one that was not must not look like an answer."""
+        return self.typed == str(self.query)
+
+    @property
     def is_widened(self) -> bool:
         """Whether counts cover more than the list because of the range's age."""
         return self.span.finest_us > buckets.MINUTE and (

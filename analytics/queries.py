@@ -104,6 +104,16 @@ class Rate(NamedTuple):
     line: tuple[float | None, ...]
 
 
+_COMPARED = ("tool", "code", "effect", "status", "outcome", "marks")
+
+
+class Compared(NamedTuple):
+    """The operations of a span and of the one before, as (key, tool, code, number)."""
+
+    now: list[tuple[signals.Key, str | None, str | None, int]]
+    before: list[tuple[signals.Key, str | None, str | None, int]]
+
+
 class Overview(NamedTuple):
     """Everything counted at the top of Overview."""
 
@@ -116,15 +126,27 @@ class Overview(NamedTuple):
     rates: dict[str, Rate]
 
 
+def compare(*, project_id: int, query: filters.Query, span: ranges.Span, before: ranges.Span) -> Compared:
+    """Read what a span and the one before it are compared by; `overview` and `tools` tell it."""
+    return Compared(
+        *(
+            [
+                (signals.Key(*one.keys[2:]), one.keys[0], one.keys[1], one.operations)
+                for one in tallies.sums(project_id=project_id, query=query, span=stretch, by=_COMPARED)
+            ]
+            for stretch in (span, before)
+        )
+    )
+
+
 def overview(
-    *, project_id: int, query: filters.Query, span: ranges.Span, before: ranges.Span, bins: buckets.Bins
+    *, project_id: int, query: filters.Query, span: ranges.Span, compared: Compared, bins: buckets.Bins
 ) -> Overview:
     """Count every signal over `span`, over the same span before, and along `bins`."""
     by = ("effect", "status", "outcome", "marks")
     here = tallies.sums(project_id=project_id, query=query, span=span, by=by, step_us=bins.step_us)
-    there = tallies.sums(project_id=project_id, query=query, span=before, by=by)
     now = [(bins.index(one.keys[0]), signals.Key(*one.keys[1:]), one.operations) for one in here]
-    was = [(None, signals.Key(*one.keys), one.operations) for one in there]
+    was = [(None, key, number) for key, _, _, number in compared.before]
     line = [0] * bins.number
     for place, _, number in now:
         if place is not None:
@@ -137,14 +159,14 @@ def overview(
         failing_before=_rate(signals.FAILING, signals.FINISHED, was, 0)[0],
         failing_line=failing_line,
         line=tuple(line),
-        rates={name: _compared(signal, now, was, bins.number) for name, signal in signals.SIGNALS.items()},
+        rates={name: _rate_of(signal, now, was, bins.number) for name, signal in signals.SIGNALS.items()},
     )
 
 
 _Counted = Sequence[tuple[int | None, signals.Key, int]]
 
 
-def _compared(signal: signals.Signal, now: _Counted, was: _Counted, bins: int) -> Rate:
+def _rate_of(signal: signals.Signal, now: _Counted, was: _Counted, bins: int) -> Rate:
     share, line = _rate(signal.mark, signal.base, now, bins)
     return Rate(signal, share, _rate(signal.mark, signal.base, was, 0)[0], line)
 
@@ -195,26 +217,20 @@ class ToolHealth(NamedTuple):
         return self.failing.part - self.failing_before.part
 
 
-def tools(
-    *, project_id: int, query: filters.Query, span: ranges.Span, before: ranges.Span
-) -> list[ToolHealth]:
+def tools(compared: Compared) -> list[ToolHealth]:
     """Return every tool's failing share now and before, and the code that most of its failures carry."""
-    by = ("tool", "effect", "status", "outcome", "code", "marks")
     counted: dict[str | None, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     codes: dict[str | None, Counter[str]] = defaultdict(Counter)
-    for at, stretch in ((0, span), (2, before)):
-        for one in tallies.sums(project_id=project_id, query=query, span=stretch, by=by):
-            tool, effect, status, outcome, code, marks = one.keys
+    for at, found in ((0, compared.now), (2, compared.before)):
+        for key, tool, code, number in found:
             # A name that is no tool is not a tool that does badly.
-            if marks & marking.Mark.UNKNOWN_TOOL:
+            if key.marks & marking.Mark.UNKNOWN_TOOL or not signals.FINISHED.counts(key):
                 continue
-            if not signals.FINISHED.counts(signals.Key(effect, status, outcome, marks)):
-                continue
-            counted[tool][at + 1] += one.operations
-            if marks & signals.FAILING:
-                counted[tool][at] += one.operations
+            counted[tool][at + 1] += number
+            if key.marks & signals.FAILING:
+                counted[tool][at] += number
                 if code and not at:
-                    codes[tool][code] += one.operations
+                    codes[tool][code] += number
     return [
         ToolHealth(
             tool,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from django import http, shortcuts
 from django.views.decorators import http as methods
 
-from analytics import arrivals, asked, buckets, charts
-from analytics.views import framing
+from analytics import arrivals, asked
 from operations import display, rejections
 
 #: Clocks that differ by less are as good as equal.
@@ -21,7 +20,7 @@ def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
     answered = arrivals.answered(project_id=project.pk, span=span)
     names = dict(project.keys.values_list("keyid", "name"))
     context = {
-        **framing.frame(request, question, "settings/ingest"),
+        "asked": question,
         "project": project,
         "answered": answered,
         "results": [(name, words, answered.results[name]) for name, words in _RESULTS.items()],
@@ -32,7 +31,6 @@ def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
         "skew_worth_saying_us": SKEW_WORTH_SAYING_US,
         "waiting": arrivals.waiting(project_id=project.pk, now_us=question.now_us),
         "freshness": arrivals.freshness(project_id=project.pk, now_us=question.now_us),
-        "presets": [(name, words) for name, words in buckets.PRESET_WORDS.items()],
     }
     status = 422 if question.problem else 200
     return shortcuts.render(request, "analytics/ingest_health/page.html", context, status=status)
@@ -46,23 +44,9 @@ _RESULTS = {
 }
 
 
-def _reasons(answered: arrivals.Answered) -> charts.Chart | None:
-    if not answered.reasons:
-        return None
+def _reasons(answered: arrivals.Answered) -> list[tuple[str, str, int]]:
     sentences = {cls.reason: cls.sentence() for cls in _subclasses(rejections.Rejection)}
-    rows = [
-        charts.Bar(
-            label=reason,
-            value=number,
-            words=display.count(number),
-            note=sentences.get(reason, ""),
-            tone="failed",
-        )
-        for reason, number in answered.reasons
-    ]
-    return charts.bars(
-        label="Refused records by reason", heading="Reason", value_heading="Records", rows=rows
-    )
+    return [(reason, sentences.get(reason, ""), number) for reason, number in answered.reasons]
 
 
 def _subclasses(cls: type[rejections.Rejection]) -> list[type[rejections.Rejection]]:

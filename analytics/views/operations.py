@@ -7,7 +7,7 @@ import dataclasses
 from django import http, shortcuts
 from django.views.decorators import http as methods
 
-from analytics import asked, facets, tally
+from analytics import asked, facets
 from analytics.views import framing, operation, overview
 from operations import cursors, endings, exports, filters, find, moments, rejections, vocabulary
 
@@ -21,14 +21,15 @@ def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
     question = asked.read(request, slug)
     before, question = _cursor(request, question)
     found = _list(question, before)
+    timeline, number = overview.timeline(question, question.query.tallied_part())
     context = {
         **framing.frame(request, question, "operations"),
         "rows": [_row(question, row) for row in found.rows],
         "older_url": _paged(question, found.next),
         "newest_url": question.link("operations") if before else "",
         "searched": found.searched,
-        "counted": None if question.query.untallied else _counted(question),
-        "timeline": overview.timeline(question, question.query.tallied_part()),
+        "counted": None if question.query.untallied else number,
+        "timeline": timeline,
         "newer_url": _newer_url(question, found, before),
         "facets_url": question.link("operations/facets"),
         "facets": _facets(question) if request.GET.get("facets") else None,
@@ -95,14 +96,6 @@ def export(request: http.HttpRequest, slug: str) -> http.HttpResponseBase:
     )
 
 
-def _counted(question: asked.Asked) -> int:
-    """Count the calls of the range, all of them in the tally."""
-    found = tally.sums(
-        project_id=question.project.pk, query=question.query, span=question.span, by=("status", "outcome")
-    )
-    return sum(one.operations for one in found)
-
-
 def _cursor(request: http.HttpRequest, question: asked.Asked) -> tuple[find.Cursor | None, asked.Asked]:
     told = request.GET.get("cursor", "")
     if not told:
@@ -115,8 +108,7 @@ def _cursor(request: http.HttpRequest, question: asked.Asked) -> tuple[find.Curs
 
 
 def _list(question: asked.Asked, before: find.Cursor | None) -> find.Page:
-    # A filter that was not understood lists nothing: it must not look like an answer.
-    if question.typed != str(question.query):
+    if not question.is_readable:
         return find.Page([], None)
     return find.page(
         project_id=question.project.pk,

@@ -24,15 +24,16 @@ def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
         return shortcuts.redirect("connect", slug=slug)
     query, span = question.query.tallied_part(), question.span
     before = span.before()
+    compared = queries.compare(project_id=project_id, query=query, span=span, before=before)
     found = queries.overview(
-        project_id=project_id, query=query, span=span, before=before, bins=_spark_bins(span)
+        project_id=project_id, query=query, span=span, compared=compared, bins=_spark_bins(span)
     )
-    health = queries.tools(project_id=project_id, query=query, span=span, before=before)
+    health = queries.tools(compared)
     context = {
         **framing.frame(request, question, ""),
         "headline": _headline(found),
         "tiles": _tiles(question, query, found, span),
-        "timeline": timeline(question, query),
+        "timeline": timeline(question, query)[0],
         "worst": _worst(question, query, health),
         "growing": _growing(question, query, health),
         "changes": _changes(question),
@@ -43,18 +44,21 @@ def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
     return shortcuts.render(request, "analytics/overview/page.html", context, status=status)
 
 
-def timeline(question: asked.Asked, query: filters.Query, *, path: str = "operations") -> charts.Chart:
-    """Draw the calls of the range by how they ended; each bar and each ending leads to its rows."""
+def timeline(question: asked.Asked, query: filters.Query) -> tuple[charts.Chart, int]:
+    """Draw the calls of the range by how they ended, each bar leading to its rows; returns their number too."""
     bins = timeline_bins(question.span, query)
     counts = queries.endings(project_id=question.project.pk, query=query, span=question.span, bins=bins)
-    return charts.stacked_timeline(
+    drawn = charts.stacked_timeline(
         label="Tool calls by ending",
         bins=bins,
         counts=counts,
-        links=[question.link(path, stretch=bins.range(place)) for place in range(bins.number)],
-        legend_links={key: question.link(path, ended(question.query, key)) for key in endings.ENDINGS},
+        links=[question.link("operations", stretch=bins.range(place)) for place in range(bins.number)],
+        legend_links={
+            key: question.link("operations", ended(question.query, key)) for key in endings.ENDINGS
+        },
         now_us=question.now_us,
     )
+    return drawn, sum(map(sum, counts.values()))
 
 
 def timeline_bins(span: ranges.Span, query: filters.Query) -> buckets.Bins:

@@ -8,7 +8,7 @@ from typing import Any
 from django import http
 from django.utils import timezone
 
-from analytics import ranges, tally
+from analytics import buckets, ranges, tally
 from operations import (
     display,
     filters,
@@ -26,6 +26,9 @@ from operations.views import read_api
 GROUPS_MAX = 10_000
 SIGNAL = "signal"
 
+# How far back the steps reach that are not kept for good; an hour less, for a start is rounded down.
+_KEPT = {"minute": buckets.MINUTES_KEPT - buckets.HOUR, "hour": buckets.HOURS_KEPT - buckets.HOUR}
+
 Told = dict[str, str | int | float | None]
 
 
@@ -37,7 +40,10 @@ def counts(request: http.HttpRequest) -> http.HttpResponse:
     query = find.parse(told.get("q", ""))
     keys, step = _keys(told.get("group_by", ""))
     since, until = read_api.span(told, credential)
-    span = ranges.span(since, max(until, since + 1), now_us=moments.from_datetime(timezone.now()))
+    now_us = moments.from_datetime(timezone.now())
+    if "from" not in told:
+        since = max(since, now_us - _KEPT.get(step, now_us))
+    span = ranges.span(since, max(until, since + 1), now_us=now_us)
     _refuse_what_the_tally_lacks(query, span, step)
     with ratelimits.at_once(credential):
         sums = tally.sums(

@@ -49,6 +49,12 @@ def folded(request: pytest.FixtureRequest) -> None:
         compaction.fold(now=traffic.NOON)
 
 
+def compared(span: ranges.Span, text: str = "") -> queries.Compared:
+    return queries.compare(
+        project_id=make.acme().pk, query=grammar.parse(text), span=span, before=span.before()
+    )
+
+
 def overview(text: str = "") -> queries.Overview:
     now = span()
     stretch = buckets.Range(now.from_us, now.to_us)
@@ -56,7 +62,7 @@ def overview(text: str = "") -> queries.Overview:
         project_id=make.acme().pk,
         query=grammar.parse(text),
         span=now,
-        before=now.before(),
+        compared=compared(now, text),
         bins=buckets.bins(stretch, most=24, finest_us=HOUR),
     )
 
@@ -118,9 +124,7 @@ def test_a_filter_counts_what_it_lists(text: str, number: int) -> None:
 
 @pytest.mark.usefixtures("folded")
 def test_tools_come_with_their_failures_now_and_before() -> None:
-    now = span()
-
-    found = queries.tools(project_id=make.acme().pk, query=grammar.parse(""), span=now, before=now.before())
+    found = queries.tools(compared(span()))
 
     assert [
         (tool.tool, tool.failing.sample, tool.failing_before.sample, tool.worst_code) for tool in found
@@ -230,11 +234,9 @@ def test_the_pieces_of_a_span_cover_it_without_gap_or_overlap(hours: float, shif
 def test_the_same_question_is_answered_the_same_while_the_tally_ages() -> None:
     some_traffic()
     week = ranges.span(NOW - 7 * 24 * HOUR, NOW, now_us=NOW)
-    before = queries.tools(
-        project_id=make.acme().pk, query=grammar.parse(""), span=week, before=week.before()
-    )
+    before = queries.tools(compared(week))
 
     compaction.fold(now=traffic.NOON + datetime.timedelta(days=3))
 
-    after = queries.tools(project_id=make.acme().pk, query=grammar.parse(""), span=week, before=week.before())
+    after = queries.tools(compared(week))
     assert after == before
