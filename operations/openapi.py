@@ -256,8 +256,8 @@ def _traces() -> Described:
 def _range() -> list[Described]:
     told = "RFC 3339 with an offset, or Unix nanoseconds"
     return [
-        _query("from", f"Started at or after: {told}. By default all that is kept."),
-        _query("to", f"Started before: {told}. By default now."),
+        _query("from", f"Started at or after: {told}. By default as far back as is kept."),
+        _query("to", f"Started before: {told}. By default without end, for clocks may be ahead."),
     ]
 
 
