@@ -97,7 +97,7 @@ def text(attributes: Mapping[str, Any], candidates: tuple[str, ...], chars_max: 
             continue
         found = storable(str(told).strip())
         if found:
-            return found[:chars_max]
+            return found if len(found) <= chars_max else found[:chars_max]
     return None
 
 

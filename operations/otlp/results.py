@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 FLAGS = ("ok", "success", "succeeded")
@@ -19,6 +18,9 @@ TEXTS = ("message", "error_message", "detail", "error", "reason")
 
 #: A result with none of these keys says nothing.
 _TELLING = frozenset({*FLAGS, *NEGATED_FLAGS, *EXIT_CODES, "error", "status"})
+
+#: How many envelopes one result may stand in.
+ENVELOPES_MAX = 3
 
 #: The code of a process that ended badly.
 NONZERO_EXIT = "nonzero_exit"
@@ -69,10 +71,10 @@ def code(name: str) -> str | None:
 
 def _unwrap(result: Any) -> Any:
     """Return the value inside the envelopes that protocols put around a result."""
-    for _ in range(3):
-        if isinstance(result, list) and len(result) == 1 and isinstance(result[0], Mapping):
+    for _ in range(ENVELOPES_MAX):
+        if isinstance(result, list) and len(result) == 1 and isinstance(result[0], dict):
             inner = result[0].get("json", result[0].get("text"))
-        elif isinstance(result, Mapping) and "structuredContent" in result and not result.get("isError"):
+        elif isinstance(result, dict) and "structuredContent" in result and not result.get("isError"):
             inner = result["structuredContent"]
         else:
             break
@@ -82,7 +84,7 @@ def _unwrap(result: Any) -> Any:
     return result
 
 
-def _said_by(result: Mapping[str, Any]) -> Said | None:
+def _said_by(result: dict[str, Any]) -> Said | None:
     verdict = _flag(result)
     error = result.get("error")
     has_error = bool(error) and error is not True
@@ -96,7 +98,7 @@ def _said_by(result: Mapping[str, Any]) -> Said | None:
     return Said(False, _code_of(result), _text_of(result))
 
 
-def _flag(result: Mapping[str, Any]) -> bool | None:
+def _flag(result: dict[str, Any]) -> bool | None:
     for name in FLAGS:
         told = _boolean(result.get(name))
         if told is not None:
@@ -114,7 +116,7 @@ def _boolean(told: Any) -> bool | None:
     return {"true": True, "false": False}.get(told.lower()) if isinstance(told, str) else None
 
 
-def _is_status_of_failure(result: Mapping[str, Any]) -> bool:
+def _is_status_of_failure(result: dict[str, Any]) -> bool:
     """Tell whether `status` says that this result is a failure: a word about a job looked up is not that."""
     status = result.get("status")
     return isinstance(status, str) and (
@@ -123,9 +125,9 @@ def _is_status_of_failure(result: Mapping[str, Any]) -> bool:
     )
 
 
-def _code_of(result: Mapping[str, Any]) -> str | None:
+def _code_of(result: dict[str, Any]) -> str | None:
     error = result.get("error")
-    places = [error] if isinstance(error, Mapping) else []
+    places = [error] if isinstance(error, dict) else []
     for place in (*places, result):
         for name in CODES:
             found = _as_code(place.get(name))
@@ -138,9 +140,9 @@ def _as_code(told: Any) -> str | None:
     return code(str(told)) if isinstance(told, (str, int)) and not isinstance(told, bool) else None
 
 
-def _text_of(result: Mapping[str, Any]) -> str | None:
+def _text_of(result: dict[str, Any]) -> str | None:
     error = result.get("error")
-    places = [error] if isinstance(error, Mapping) else []
+    places = [error] if isinstance(error, dict) else []
     for place in (*places, result):
         for name in TEXTS:
             if isinstance(place.get(name), str):

@@ -27,6 +27,11 @@ class Verdict(NamedTuple):
     weight: int = 0
 
 
+SUCCESS = Verdict("done", "success", weight=1)
+#: Nothing was said about success, so it is concluded and not told.
+SILENCE = Verdict("done", weight=1)
+
+
 class Meaning(NamedTuple):
     """What one piece of evidence means."""
 
@@ -118,16 +123,15 @@ def _of_span(span: shapes.Span, tool: str | None, said: results.Said | None, res
     if not span.end_ns:
         return Verdict("running")
     attributes = span.attributes
-    exception = _exception(span)
+    exception = _exception(span) if span.events else None
     told = attributes.get("gen_ai.tool.status")
     error_type = fields.text(attributes, fields.ERROR_TYPE, 4096)
     is_raised = exception is not None and (span.status_code == shapes.ERROR or result is None)
     has_failed = bool(span.status_code == shapes.ERROR or error_type or is_raised or told == "error")
     if not has_failed and said is None:
-        # Nothing was said about success, so it is concluded and not told.
-        return Verdict("done", "success" if told == "success" else None, weight=1)
+        return SUCCESS if told == "success" else SILENCE
     if said is not None and said.is_success and not has_failed:
-        return Verdict("done", "success", weight=1)
+        return SUCCESS
     failure = _Failure(span, tool, said, result, exception if is_raised else None, error_type)
     return failure.verdict()
 
