@@ -59,11 +59,12 @@ class Readers:
             except BaseException as error:
                 box.put(error)
 
-        self.jobs.put(fetch)
         if not self.idle.acquire(blocking=False):
-            if not self.free.acquire(timeout=max(0.0, until - time.monotonic())):
+            if self.free.acquire(blocking=False):
+                threading.Thread(target=self._work, daemon=True, name="body-reader").start()
+            elif not self.idle.acquire(timeout=max(0.0, until - time.monotonic())):
                 raise BodyTooSlow
-            threading.Thread(target=self._work, daemon=True, name="body-reader").start()
+        self.jobs.put(fetch)
         try:
             found = box.get(timeout=max(0.0, until - time.monotonic()))
         except queue.Empty:

@@ -16,15 +16,13 @@ from django.db import DatabaseError, connection
 from django.db.migrations import executor, recorder
 from django.utils import timezone
 
-from operations import partitions
+from operations import heartbeat, partitions
 from opsconsole import checks
 
 QUEUES = ("urgent", "bulk")
 # Heartbeats come every 15 s; Redis may restart, and a worker may be deployed, within this.
 STALE_AFTER_S = 300
 PARTITION_DAYS_AHEAD = 2
-
-HEARTBEATS = "SELECT queue, extract(epoch FROM clock_timestamp() - beaten_at)::float8 FROM heartbeat"
 
 # Migrations that this version of the code knows; read once, files do not change under a running process.
 _wanted: set[tuple[str, str]] = set()
@@ -75,9 +73,7 @@ def _partitions(told: dict[str, object]) -> list[str]:
 
 
 def _heartbeats(told: dict[str, object]) -> list[str]:
-    with connection.cursor() as cursor:
-        cursor.execute(HEARTBEATS)
-        ages = {str(queue): round(float(age), 1) for queue, age in cursor.fetchall()}
+    ages = {queue: round(age, 1) for queue, age in heartbeat.ages_s().items()}
     told["heartbeat_age_s"] = {queue: ages.get(queue) for queue in QUEUES}
     return [f"{queue}_queue_silent" for queue in QUEUES if ages.get(queue, STALE_AFTER_S + 1) > STALE_AFTER_S]
 

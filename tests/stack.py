@@ -19,6 +19,8 @@ import psycopg.conninfo
 from opsconsole.local import servers
 
 READY_WITHIN_S = 90.0
+# Short, so that a test can wait for it.
+BODY_DEADLINE_SECONDS = 2
 
 
 @dataclasses.dataclass
@@ -100,7 +102,7 @@ def running(database: str, folder: pathlib.Path, **settings: str) -> Iterator[St
     environment |= {"STATIC_ROOT": str(folder / "static"), "PUBLIC_URL": f"http://localhost:{port}"}
     for name in ("DATABASE_URL", "DATABASE_OWNER_URL"):
         environment[name] = with_database(os.environ[name], database)
-    environment |= settings
+    environment |= {"BODY_DEADLINE_SECONDS": str(BODY_DEADLINE_SECONDS), **settings}
     subprocess.run(
         [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity", "0"],
         cwd=servers.PROJECT,
