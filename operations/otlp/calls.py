@@ -8,6 +8,7 @@ ancestors.
 from __future__ import annotations
 
 import bisect
+import collections
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -21,7 +22,10 @@ ANCESTORS_MAX = 32
 _SEPARATORS = re.compile(r"[_.:/-]")
 
 #: How many spans may stand around one request to a model: the framework's and the client library's.
-LEGS_MAX = 3
+MODEL_SPANS_MAX = 3
+
+#: How many legs one call may have: the agent, then client, transport and server, and the same behind a gateway.
+LEGS_MAX = 8
 
 _Key = tuple[str, str]
 
@@ -55,9 +59,10 @@ def find(spans: Sequence[shapes.Span]) -> Iterator[Call]:
 class _Family:
     """The relatives of tool spans within one request."""
 
-    def __init__(self, spans: Iterable[shapes.Span], tool_spans: Iterable[shapes.Span]) -> None:
+    def __init__(self, spans: Iterable[shapes.Span], tool_spans: Sequence[shapes.Span]) -> None:
         self._by_key: dict[_Key, shapes.Span] = {(span.trace_id, span.span_id): span for span in spans}
         self._tool_keys = {(span.trace_id, span.span_id) for span in tool_spans}
+        self._legs = collections.Counter(_place(span) for span in tool_spans if detect.is_mcp(span))
         self._model_spans: dict[_Key, list[shapes.Span]] = {}
         for span in self._by_key.values():
             if detect.is_model_call(span):
@@ -69,13 +74,24 @@ class _Family:
     def outermost(self, span: shapes.Span) -> shapes.Span:
         """Return the outermost span of the call that `span` is a leg of."""
         outer = span
-        for _ in range(ANCESTORS_MAX):
+        for _ in range(LEGS_MAX):
             key = (outer.trace_id, outer.parent_span_id)
             parent = self._by_key.get(key)
-            if parent is None or key not in self._tool_keys or not _is_one_call(parent, outer):
+            if parent is None or key not in self._tool_keys or not self._is_one_call(parent, outer):
                 break
             outer = parent
         return outer
+
+    def _is_one_call(self, outer: shapes.Span, inner: shapes.Span) -> bool:
+        """Tell whether a tool call's span and the one inside it are legs of one call.
+
+        A tool may call itself through an agent of its own: that is another call, and its spans are not the
+        protocol's. It may also call its namesake behind the protocol, several times: those are calls too.
+        """
+        if not detect.is_mcp(inner) or (not detect.is_mcp(outer) and self._legs[_place(inner)] > 1):
+            return False
+        ids = {fields.call_id(outer.attributes), fields.call_id(inner.attributes)} - {None}
+        return len(ids) < 2 and _same_tool(fields.tool(outer), fields.tool(inner))
 
     def depth(self, span: shapes.Span) -> tuple[int, int]:
         """Return what orders the spans of one call: how many ancestors are known, then the start."""
@@ -89,7 +105,7 @@ class _Family:
             found = self._model_spans.get(key)
             if found:
                 place = bisect.bisect_right(found, span.start_ns, key=_start)
-                newest = found[max(0, place - LEGS_MAX) : place] or found[:1]
+                newest = found[max(0, place - MODEL_SPANS_MAX) : place] or found[:1]
                 # Of the spans around one request, the inner one knows who serves the model.
                 return max(newest, key=lambda other: (fields.provider(other) is not None, other.start_ns))
         return None
@@ -123,16 +139,9 @@ def _start(span: shapes.Span) -> int:
     return span.start_ns
 
 
-def _is_one_call(outer: shapes.Span, inner: shapes.Span) -> bool:
-    """Tell whether a tool call's span and the one inside it are legs of one call.
-
-    A tool may call itself through an agent of its own; that is another call, and its spans are not the
-    protocol's.
-    """
-    if not detect.is_mcp(inner):
-        return False
-    ids = {fields.call_id(outer.attributes), fields.call_id(inner.attributes)} - {None}
-    return len(ids) < 2 and _same_tool(fields.tool(outer), fields.tool(inner))
+def _place(span: shapes.Span) -> tuple[str, str, str | None]:
+    """Return what the legs of several calls to one tool would share."""
+    return span.trace_id, span.parent_span_id, fields.tool(span)
 
 
 def _same_tool(outer: str | None, inner: str | None) -> bool:

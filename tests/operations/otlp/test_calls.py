@@ -93,6 +93,16 @@ def test_a_tool_that_calls_another_over_the_protocol_makes_two_calls() -> None:
     ]
 
 
+def test_a_tool_that_calls_its_namesake_over_the_protocol_twice_makes_three_calls() -> None:
+    own = sample.tool_span("refund", A, gen_ai__tool__call__id="call_1")
+
+    assert len(records(own, client(B, A), client(C, A))) == 3
+
+
+def test_a_client_that_sends_twice_makes_one_call() -> None:
+    assert len(records(client(A), sent(B, A), sent(C, A), server(D, C))) == 1
+
+
 def test_a_tool_inside_itself_makes_two_calls() -> None:
     outer = sample.tool_span("ask", A, gen_ai__tool__call__id="call_1")
     inner = sample.tool_span("ask", B, parent=A, gen_ai__tool__call__id="call_2")
