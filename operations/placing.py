@@ -60,8 +60,11 @@ def place_started(*, project_id: int, batch: Sequence[facts.Facts]) -> dict[Iden
         _lock(project_id, near)
         for identity, found in _find(project_id, list(near), sorted(set(near.values()))).items():
             for place in found:
-                # Near the same midnight, from the other side; a start further away is another call.
-                if place.day == near[identity] and _neighbour(place.started_at) == days[identity]:
+                # Near the same midnight; a start further away is another call. From either side of it: a row that
+                # was placed beyond midnight may have been told an earlier start since.
+                if place.day == near[identity] and _midnight(place.started_at) == max(
+                    place.day, days[identity]
+                ):
                     days[identity] = place.day
     return days
 
@@ -104,6 +107,12 @@ def _neighbour(started_at: int) -> datetime.date | None:
     if since_midnight >= moments.DAY_US - NEAR_MIDNIGHT_US:
         return moments.day_of(started_at + moments.DAY_US)
     return None
+
+
+def _midnight(started_at: int) -> datetime.date | None:
+    """Return the day that begins at the midnight that is within an hour, if one is."""
+    neighbour = _neighbour(started_at)
+    return None if neighbour is None else max(neighbour, moments.day_of(started_at))
 
 
 def _lock(project_id: int, identities: dict[Identity, datetime.date]) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from analytics import compaction, grains, recount
 from analytics.grains import Grain
 from operations import jobs
-from tests import make, sending
+from tests import make, traffic
 from tests.jobs import taken
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -44,7 +44,7 @@ def write(number: int, minutes_ago: int, tool: str | None, ending: dict[str, Any
     if ending:
         ended_at = started_at + datetime.timedelta(milliseconds=took_ms)
         told |= {**ending, "ended_at": ended_at.isoformat()}
-    sending.send(told, now=NOW)
+    traffic.send(told, now=NOW)
 
 
 def answers(grain: Grain, since: datetime.datetime) -> list[tuple[Any, ...]]:
@@ -174,8 +174,8 @@ def test_folders_at_once_count_nothing_twice() -> None:
 
 def test_projects_are_folded_apart() -> None:
     told = {"operation_id": "a", "tool": "search", "started_at": NOW.isoformat()}
-    sending.send(told, now=NOW)
-    sending.send(told, now=NOW, to=make.globex())
+    traffic.send(told, now=NOW)
+    traffic.send(told, now=NOW, to=make.globex())
     before = all_answers()
     compaction.fold(now=NOW)
 

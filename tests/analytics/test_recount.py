@@ -10,7 +10,7 @@ from django.core import management
 from django.db import connection
 
 from analytics import compaction, recount
-from tests import make, sending
+from tests import make, traffic
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -26,7 +26,7 @@ def calls() -> None:
         started_at = NOW - age
         ended_at = started_at + datetime.timedelta(seconds=1)
         told = {"started_at": started_at.isoformat(), "ended_at": ended_at.isoformat()}
-        sending.send({"operation_id": str(n), "tool": "search", "status": "done", **told}, now=NOW)
+        traffic.send({"operation_id": str(n), "tool": "search", "status": "done", **told}, now=NOW)
 
 
 def spoil(statement: str, *values: Any) -> None:
@@ -98,7 +98,7 @@ def test_the_command_ends_with_one_after_a_difference(
 
 
 def test_another_projects_tally_is_not_counted(calls: None) -> None:
-    sending.send({"operation_id": "x", "started_at": NOW.isoformat()}, now=NOW, to=make.globex())
+    traffic.send({"operation_id": "x", "started_at": NOW.isoformat()}, now=NOW, to=make.globex())
 
     assert recount.verify(now=NOW, project_id=make.acme().pk).operations == 3
     assert recount.verify(now=NOW).differences == []

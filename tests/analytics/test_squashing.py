@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from analytics import squashing
-from tests import make, sending
+from tests import make, traffic
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -18,7 +18,7 @@ HOUR = datetime.timedelta(hours=1)
 
 def call(number: int, at: datetime.datetime, *, ahead: datetime.timedelta = datetime.timedelta()) -> None:
     told = {"operation_id": str(number), "started_at": (at + ahead).isoformat(), "runtime": "agent@1"}
-    sending.send(told, now=at)
+    traffic.send(told, now=at)
 
 
 def select(statement: str) -> list[tuple[Any, ...]]:
