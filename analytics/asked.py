@@ -19,6 +19,8 @@ _HAS_ENVIRONMENT = """
 SELECT EXISTS (SELECT FROM first_seen WHERE project_id = %s AND dimension = 'environment' AND value = %s)
 """
 
+_AHEAD_US = 10 * moments.SECOND_US
+
 
 @dataclasses.dataclass(frozen=True)
 class Problem:
@@ -144,9 +146,11 @@ def _stretch(query: Mapping[str, str], now_us: int) -> tuple[buckets.Range, Prob
         problem = Problem(f"{str(error)[:1].upper()}{str(error)[1:]} Showing the {found.words} instead.")
     if not found.preset:
         return found, problem
-    # A moving range moves in whole minutes, so that its list and its counts cover the same.
-    to_us = -(-now_us // buckets.MINUTE) * buckets.MINUTE
-    return dataclasses.replace(found, from_us=to_us - found.span_us, to_us=to_us), problem
+    # A moving range moves in whole buckets, so that its list and its counts cover the same.
+    # It ends a little ahead of now: senders' clocks are not ours.
+    to_us = ((now_us + _AHEAD_US) // buckets.MINUTE + 1) * buckets.MINUTE
+    whole = ranges.span(to_us - found.span_us, to_us, now_us=now_us)
+    return dataclasses.replace(found, from_us=whole.from_us, to_us=whole.to_us), problem
 
 
 def _filter_problem(asked: Asked, refusal: rejections.BadFilter, request: http.HttpRequest) -> Problem:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from analytics import queries, ranges
 from analytics import tally as tallies
@@ -24,6 +24,10 @@ FACETS = (
     "source",
     "kind",
 )
+
+
+#: What `count_facts` counts, after the start of each row.
+COLUMNS = ("status", "outcome", "marks", *(vocabulary.FIELDS[field].column for field in FACETS))
 
 
 class Facet(NamedTuple):
@@ -65,6 +69,17 @@ def count(*, project_id: int, query: filters.Query, span: ranges.Span) -> dict[s
         "signal": Facet("signal", [(name, number) for name, number in _most_first(flagged) if name]),
         **facets,
     }
+
+
+def count_facts(rows: Iterable[Sequence[Any]]) -> dict[str, Facet]:
+    """Count the values of each facet among rows of `COLUMNS`, where only the facts can answer."""
+    counted: dict[str, Counter[str]] = {field: Counter() for field in ("ending", "signal", *FACETS)}
+    for _, status, outcome, marks, *values in rows:
+        counted["ending"][endings.key_of(status, outcome)] += 1
+        counted["signal"].update(name for name in queries.signals_of(marks) if name)
+        for field, value in zip(FACETS, values, strict=True):
+            counted[field][value or ""] += 1
+    return {field: Facet(field, _most_first(counts.items())) for field, counts in counted.items()}
 
 
 def _most_first(counts: Iterable[tuple[str | None, int]]) -> list[tuple[str, int]]:

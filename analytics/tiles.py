@@ -35,6 +35,11 @@ class Tile:
         return self.band == "Worse"
 
     @property
+    def is_compared(self) -> bool:
+        """Whether there was anything before to compare with."""
+        return bool(self.line) and self.change.words not in {"no earlier calls", "no calls"}
+
+    @property
     def tone(self) -> str:
         """The colour of its line."""
         return "bad" if self.is_alarm else "plain"

@@ -7,6 +7,7 @@ tried on the newest `SCAN_MAX` operations of the range only; `Page.searched` say
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -17,6 +18,8 @@ from operations import facts, filters, grammar, moments, vocabulary
 SCAN_MAX = 50_000
 SESSION_MAX = 500
 NEWER_MAX = 100
+#: How many operations are counted from the facts where the tally cannot answer.
+KEYS_MAX = 5_000
 
 parse = grammar.parse
 
@@ -99,6 +102,13 @@ class Page(NamedTuple):
     searched: int | None = None
 
 
+class Keys(NamedTuple):
+    """Some columns of the operations that a filter finds; `is_whole` when there are no more of them."""
+
+    rows: list[tuple[Any, ...]]
+    is_whole: bool
+
+
 class Found(NamedTuple):
     """One operation, its other attempts, and other rows of the same identity (an id that was used again)."""
 
@@ -135,6 +145,25 @@ def page(
     return Page(rows, last, SCAN_MAX if last else None)
 
 
+def keys(*, project_id: int, query: filters.Query, since: int, until: int, columns: Sequence[str]) -> Keys:
+    """Return `columns` of the newest operations in [since, until) that pass, `KEYS_MAX` at most, to count them.
+
+    The first of each row is its start, in Unix microseconds.
+    """
+    assert set(columns) <= set(_NAMES)
+    lead, lead_bound, rest, rest_bound = _split(query)
+    listed = ", ".join(("started_at", *columns))
+    bound = [*_range(project_id, since, until), *lead_bound, SCAN_MAX, *rest_bound, KEYS_MAX + 1]
+    sql = _PAGE.replace("SELECT *", f"SELECT {listed}", 1).format(columns=_COLUMNS, lead=lead, rest=rest)
+    with connection.cursor() as cursor:
+        cursor.execute(sql, bound)
+        rows = [(moments.from_datetime(row[0]), *row[1:]) for row in cursor.fetchall()]
+    is_whole = len(rows) <= KEYS_MAX
+    if is_whole and rest != "TRUE":
+        is_whole = _last_tried(lead, [*_range(project_id, since, until), *lead_bound]) is None
+    return Keys(rows[:KEYS_MAX], is_whole)
+
+
 def newer_than(*, project_id: int, query: filters.Query, after: Cursor, until: int) -> int:
     """Count operations above `after` in a list, `NEWER_MAX` at most."""
     lead, lead_bound, rest, rest_bound = _split(query)
@@ -147,16 +176,21 @@ def newer_than(*, project_id: int, query: filters.Query, after: Cursor, until: i
         return int(cursor.fetchone()[0])
 
 
-def one(*, project_id: int, operation_id: str, attempt: int | None = None) -> Found | None:
-    """Return one operation, by default its highest attempt and its newest row; None when there is none."""
+def one(
+    *, project_id: int, operation_id: str, attempt: int | None = None, day: datetime.date | None = None
+) -> Found | None:
+    """Return one operation, by default its highest attempt and its newest row; None when there is none.
+
+    An id that was used again names several rows of one attempt; `day` tells them apart.
+    """
     if "\0" in operation_id:
         return None
     rows = _select(_ONE, [project_id, operation_id])
     chosen = [row for row in rows if attempt is None or row.attempt == attempt]
     if not chosen:
         return None
-    operation = chosen[0]
-    twins = [row for row in chosen[1:] if row.attempt == operation.attempt]
+    operation = next((row for row in chosen if row.day == day), chosen[0])
+    twins = [row for row in chosen if row.attempt == operation.attempt and row is not operation]
     firsts = {row.attempt: row for row in reversed(rows)}
     return Found(operation, [firsts[number] for number in sorted(firsts)], twins)
 

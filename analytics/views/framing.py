@@ -43,7 +43,6 @@ def frame(request: http.HttpRequest, question: asked.Asked, path: str) -> dict[s
         "environment": question.environment,
         "chips": [_chip(question, term, path) for term in question.query.terms],
         "clear_url": question.link(path, filters.EMPTY),
-        "left_out": [str(term) for term in question.query.untallied],
         "copy_url": links.absolute(request, question.link(path, stretch=absolute)),
         "fields": _FIELDS,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 from typing import Any
 from urllib import parse
 
@@ -27,7 +28,8 @@ _decode = msgspec.json.Decoder().decode
 def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
     """Show everything known of one attempt."""
     membership = access.project_for(request.user, slug)
-    found = _found(membership.project, request.GET.get("id", ""), request.GET.get("attempt", ""))
+    told = request.GET
+    found = _found(membership.project, told.get("id", ""), told.get("attempt", ""), told.get("day", ""))
     now_us = moments.from_datetime(timezone.now())
     context = {
         **_told(membership.project, found, now_us),
@@ -91,12 +93,24 @@ def lane(
     )
 
 
-def _found(project: projects.Project, operation_id: str, attempt: str) -> find.Found:
+def _found(project: projects.Project, operation_id: str, attempt: str, day: str = "") -> find.Found:
     number = int(attempt) if attempt.isascii() and attempt.isdigit() and len(attempt) < 5 else None
-    found = find.one(project_id=project.pk, operation_id=operation_id, attempt=number)
+    found = find.one(
+        project_id=project.pk,
+        operation_id=operation_id,
+        attempt=number,
+        day=_day(day),
+    )
     if found is None:
         raise http.Http404
     return found
+
+
+def _day(told: str) -> datetime.date | None:
+    try:
+        return datetime.date.fromisoformat(told)
+    except ValueError:
+        return None
 
 
 @dataclasses.dataclass(frozen=True)

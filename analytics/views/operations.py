@@ -8,7 +8,7 @@ from django import http, shortcuts
 from django.views.decorators import http as methods
 
 from analytics import asked, facets
-from analytics.views import framing, operation, overview
+from analytics.views import framing, operation, timelines
 from operations import cursors, endings, exports, filters, find, moments, rejections, vocabulary
 
 ROWS = 50
@@ -21,14 +21,13 @@ def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
     question = asked.read(request, slug)
     before, question = _cursor(request, question)
     found = _list(question, before)
-    timeline, number = overview.timeline(question, question.query.tallied_part())
+    timeline = timelines.draw(question)
     context = {
         **framing.frame(request, question, "operations"),
         "rows": [_row(question, row) for row in found.rows],
         "older_url": _paged(question, found.next),
         "newest_url": question.link("operations") if before else "",
         "searched": found.searched,
-        "counted": None if question.query.untallied else number,
         "timeline": timeline,
         "newer_url": _newer_url(question, found, before),
         "facets_url": question.link("operations/facets"),
@@ -184,8 +183,10 @@ _OPEN = frozenset({"ending", "signal", "env", "tool", "code"})
 
 
 def _facets(question: asked.Asked) -> list[FacetList]:
-    query = question.query.tallied_part()
-    found = facets.count(project_id=question.project.pk, query=query, span=question.span)
+    if question.query.untallied:
+        found = facets.count_facts(timelines.read_facts(question).rows)
+    else:
+        found = facets.count(project_id=question.project.pk, query=question.query, span=question.span)
     listed = []
     for name in ("ending", "signal", "env", "tool", "code", *facets.FACETS):
         if name not in found:
@@ -203,9 +204,9 @@ def _facets(question: asked.Asked) -> list[FacetList]:
 def _facet_value(question: asked.Asked, name: str, value: str, number: int) -> FacetValue:
     query = question.query
     if name == "ending":
-        wanted = overview.ending_term(value)
+        wanted = timelines.ending_term(value)
         held = wanted in query.terms
-        chosen = query.without(wanted) if held else overview.ended(query, value)
+        chosen = query.without(wanted) if held else timelines.ended(query, value)
         excluded = query.without(wanted).adding(dataclasses.replace(wanted, is_negated=True))
         return FacetValue(
             endings.ENDINGS[value].word,

@@ -8,8 +8,8 @@ from django import http, shortcuts
 from django.views.decorators import http as methods
 
 from analytics import arrivals, asked, buckets, charts, queries, ranges, signals, tiles
-from analytics.views import framing
-from operations import display, endings, filters
+from analytics.views import framing, timelines
+from operations import display, filters
 
 WORST_MAX = 8
 
@@ -31,9 +31,10 @@ def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
     health = queries.tools(compared)
     context = {
         **framing.frame(request, question, ""),
+        "left_out": [str(term) for term in question.query.untallied],
         "headline": _headline(found),
         "tiles": _tiles(question, query, found, span),
-        "timeline": timeline(question, query)[0],
+        "timeline": timelines.of_tally(question, query).chart,
         "worst": _worst(question, query, health),
         "growing": _growing(question, query, health),
         "changes": _changes(question),
@@ -42,44 +43,6 @@ def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
     }
     status = 422 if question.problem else 200
     return shortcuts.render(request, "analytics/overview/page.html", context, status=status)
-
-
-def timeline(question: asked.Asked, query: filters.Query) -> tuple[charts.Chart, int]:
-    """Draw the calls of the range by how they ended, each bar leading to its rows; returns their number too."""
-    bins = timeline_bins(question.span, query)
-    counts = queries.endings(project_id=question.project.pk, query=query, span=question.span, bins=bins)
-    drawn = charts.stacked_timeline(
-        label="Tool calls by ending",
-        bins=bins,
-        counts=counts,
-        links=[question.link("operations", stretch=bins.range(place)) for place in range(bins.number)],
-        legend_links={
-            key: question.link("operations", ended(question.query, key)) for key in endings.ENDINGS
-        },
-        now_us=question.now_us,
-    )
-    return drawn, sum(map(sum, counts.values()))
-
-
-def timeline_bins(span: ranges.Span, query: filters.Query) -> buckets.Bins:
-    """Choose bins as fine as can be read fast: a filter on many minutes is read by the hour."""
-    finest = span.finest_us
-    is_many = span.length_us > 6 * buckets.HOUR
-    if is_many and any(term.field not in {"env", "status", "outcome"} for term in query.terms):
-        finest = max(finest, buckets.HOUR)
-    return buckets.bins(buckets.Range(span.from_us, span.to_us), finest_us=finest)
-
-
-def ended(query: filters.Query, key: str) -> filters.Query:
-    """Hold a filter to one ending."""
-    return query.without_field("status", "outcome").adding(ending_term(key))
-
-
-def ending_term(key: str) -> filters.Term:
-    """Return the term that shows the calls with one ending."""
-    if key in {"success", "failed"}:
-        return filters.term("outcome", "success" if key == "success" else "failure")
-    return filters.term("status", {"exception": "runtime_error", "never_ran": "contract_error"}.get(key, key))
 
 
 def _spark_bins(span: ranges.Span) -> buckets.Bins:
