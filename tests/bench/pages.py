@@ -49,8 +49,8 @@ class Visitor:
 
     def sign_in(self, email: str, password: str) -> None:
         """Sign in by the form."""
-        self.get("/accounts/login/")
-        token = self._cookies.get("csrftoken") or self._cookies["__Host-csrftoken"]
+        _, page = self.get("/accounts/login/")
+        token = page.decode().split('name="csrfmiddlewaretoken" value="')[1].split('"')[0]
         form = urllib.parse.urlencode({"login": email, "password": password, "csrfmiddlewaretoken": token})
         status, _ = self._ask(
             "POST", "/accounts/login/", form, {"Content-Type": "application/x-www-form-urlencoded"}
