@@ -17,6 +17,8 @@ from django import http
 from operations import limits, rejections
 
 PIECE_BYTES = 64 * 1024
+#: What a sender puts on the wire before it waits for an answer: ten segments, less the headers.
+FIRST_FLIGHT_BYTES = 12 * 1024
 #: One zstd block of four bytes unpacks to 128 KiB, and its decoder knows no bound on what it gives back.
 #: Pieces this small give 4 MiB at the worst.
 ZSTD_PIECE_BYTES = 128
@@ -49,6 +51,12 @@ def read(request: http.HttpRequest, *, bytes_max: int = limits.REQUEST_BYTES_MAX
     if encoding == "zstd":
         return b"".join(_bounded(_unzstd(sent), bytes_max))
     raise rejections.UnsupportedEncoding
+
+
+def may_take_long(request: http.HttpRequest) -> bool:
+    """Tell whether the body may still be on its way: it is longer than what comes with the headers."""
+    length = _told_length(request)
+    return length is None or length > FIRST_FLIGHT_BYTES
 
 
 def media_type(request: http.HttpRequest, *, accepted: Collection[str]) -> str:

@@ -5,6 +5,10 @@ it then turns out to have cost is charged afterwards, into debt if need be, so t
 nothing and a batch never has to be refused once it was read. The buckets live in Redis, taken by one script;
 when Redis is away each process keeps its own, and asks Redis again a few seconds later.
 
+Going to Redis costs more than all else that a small request needs. So a process takes a small share of the
+buckets at a time and spends it on the requests that follow; what it does not spend within a second is lost to
+the sender, at most one part in a thousand of the burst.
+
 Rates alone do not keep a noisy project from occupying every thread of the server: `at_once` does.
 """
 
@@ -32,6 +36,8 @@ Kind = Literal["ingest", "read"]
 BREAKER_S = 5.0
 #: Redis answers within a fraction of a millisecond, or is not worth waiting for.
 REDIS_TIMEOUT_S = 0.1
+#: How much of a bucket a process takes ahead, and for how long it keeps that.
+SHARE_OF_BURST, SHARE_S = 0.001, 1.0
 #: More local buckets than this are forgotten together: a full bucket and none at all are the same.
 LOCAL_BUCKETS_MAX = 10_000
 
@@ -72,10 +78,18 @@ class Limit(NamedTuple):
     burst: float
 
 
+class _Share(NamedTuple):
+    """Tokens that this process took ahead, and what was left of the buckets then."""
+
+    tokens: int
+    until: float
+    left: tuple[float, ...]
+
+
 def admit(credential: access.Credential, kind: Kind) -> str:
     """Let one request in and return the RateLimit header for its answer, or raise `TooManyRequests`."""
     limits = _limits(credential, kind)
-    allowed, left = _take(limits, cost=1, must=False)
+    allowed, left = _spend(limits, cost=1, must=False)
     quota = _quota(limits, left)
     if not allowed:
         waits = [(1 - have) / limit.per_second for limit, have in zip(limits, left, strict=True)]
@@ -86,7 +100,7 @@ def admit(credential: access.Credential, kind: Kind) -> str:
 def charge(credential: access.Credential, kind: Kind, cost: int) -> None:
     """Charge what an admitted request turned out to cost beyond its first token."""
     if cost > 0:
-        _take(_limits(credential, kind), cost=cost, must=True)
+        _spend(_limits(credential, kind), cost=cost, must=True)
 
 
 @contextlib.contextmanager
@@ -110,12 +124,14 @@ def forget() -> None:
     global _redis_away_until
     with _lock:
         _local.clear()
+        _shares.clear()
         _redis_away_until = 0.0
 
 
 _lock = threading.Lock()
 _in_work: collections.Counter[int] = collections.Counter()
 _local: dict[str, tuple[float, float]] = {}  # bucket -> (left, at)
+_shares: dict[str, _Share] = {}
 _redis_away_until = 0.0
 
 
@@ -136,6 +152,26 @@ def _quota(limits: Sequence[Limit], left: Sequence[float]) -> str:
         f'"{limit.name}";r={max(0, int(have))};t={math.ceil((limit.burst - have) / limit.per_second)}'
         for limit, have in zip(limits, left, strict=True)
     )
+
+
+def _spend(limits: Sequence[Limit], *, cost: int, must: bool) -> tuple[bool, Sequence[float]]:
+    """Take from this process's share, else from the buckets with a new share on top."""
+    now, place = time.monotonic(), limits[0].bucket
+    with _lock:
+        share = _shares.get(place)
+        if share is not None and share.tokens >= cost and now < share.until:
+            _shares[place] = share = share._replace(tokens=share.tokens - cost)
+            return True, [have + share.tokens for have in share.left]
+    ahead = int(min(limit.burst for limit in limits) * SHARE_OF_BURST)
+    if ahead and not must:
+        allowed, left = _take(limits, cost=cost + ahead, must=False)
+        if allowed:
+            with _lock:
+                if len(_shares) > LOCAL_BUCKETS_MAX:
+                    _shares.clear()
+                _shares[place] = _Share(ahead, now + SHARE_S, tuple(left))
+            return True, [have + ahead for have in left]
+    return _take(limits, cost=cost, must=must)
 
 
 def _take(limits: Sequence[Limit], *, cost: int, must: bool) -> tuple[bool, list[float]]:

@@ -91,7 +91,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     # Every view asks for a sign-in unless it is marked `login_not_required`, as the API and the probes are.
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "operations.middleware.RequireSignIn",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",

@@ -40,7 +40,8 @@ def tell(request: http.HttpRequest) -> http.HttpResponse:
 
 def _entries(request: http.HttpRequest) -> list[decoding.Entry]:
     kind = bodies.media_type(request, accepted=(JSON, NDJSON))
-    release_connection()
+    if bodies.may_take_long(request):
+        release_connection()
     body = bodies.read(request)
     bodies.refuse_byte_order_mark(body)
     return decoding.decode(body, is_ndjson=kind == NDJSON)

@@ -224,6 +224,19 @@ def test_other_media_types_and_charsets_are_refused(told):
         bodies.media_type(request(b"", CONTENT_TYPE=told), accepted=("application/json",))
 
 
+@pytest.mark.parametrize(
+    ("sent", "may"),
+    [
+        (request(b"x" * 9000), False),
+        (request(b"x" * 20_000), True),
+        (chunked(b"x"), True),
+        (request(b""), False),
+    ],
+)
+def test_only_what_is_longer_than_the_first_flight_may_take_long(sent, may):
+    assert bodies.may_take_long(sent) is may
+
+
 @pytest.mark.parametrize("mark", [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"])
 def test_a_byte_order_mark_is_refused(mark):
     with pytest.raises(rejections.ByteOrderMark):

@@ -133,16 +133,46 @@ def test_buckets_that_are_full_again_leave_redis(acme, settings):
     client.close()
 
 
-def test_a_redis_that_is_away_is_left_alone_for_a_while(acme, settings, monkeypatch):
-    settings.REDIS_URL = "unix:///nowhere/redis.sock"
+@pytest.fixture
+def trips(monkeypatch):
+    """One entry for each time that Redis was asked."""
     asked = []
     really = ratelimits._take_from_redis
     monkeypatch.setattr(ratelimits, "_take_from_redis", lambda *a, **k: (asked.append(1), really(*a, **k))[1])
+    return asked
+
+
+def test_a_redis_that_is_away_is_left_alone_for_a_while(acme, settings, trips):
+    settings.REDIS_URL = "unix:///nowhere/redis.sock"
 
     for _ in range(5):
         ratelimits.admit(acme, "ingest")
 
-    assert len(asked) == 1
+    assert len(trips) == 1
+
+
+def test_a_process_spends_a_small_share_before_it_goes_to_redis_again(acme, settings, trips, monkeypatch):
+    settings.RATES = {"ingest": (10, 10)}
+    monkeypatch.setattr(ratelimits, "SHARE_S", 60)
+
+    for _ in range(44):
+        ratelimits.admit(acme, "ingest")
+
+    assert len(trips) == 4
+
+
+def test_a_share_is_charged_when_it_is_taken_and_never_kept_beyond_its_time(
+    acme, settings, trips, monkeypatch
+):
+    settings.RATES = {"ingest": (0.1, 0.1)}
+    settings.RATE_BURST_SECONDS = 20_000
+    monkeypatch.setattr(ratelimits, "SHARE_S", 0)
+    ratelimits.charge(acme, "ingest", 1990)
+
+    count, _ = admitted(acme)
+
+    # Ten are left: three requests with a share of two each, then one alone. What has no share is asked for twice.
+    assert (count, len(trips)) == (4, 1 + 3 + 2 + 2)
 
 
 def test_a_redis_that_hangs_costs_one_request_a_tenth_of_a_second(acme, settings, tmp_path):

@@ -13,6 +13,7 @@ import pytest
 import zstandard
 from django.db import OperationalError, connection
 from django.test import Client
+from django.test import utils as test_utils
 from django.utils import timezone
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
@@ -231,10 +232,15 @@ def test_no_key_a_wrong_key_and_a_key_that_may_only_read_are_refused():
 
 
 def test_a_signed_in_person_without_a_key_is_nobody_here():
-    response = make.browser(make.alice()).post("/v1/operations", b"[]", content_type="application/json")
+    browser = make.browser(make.alice())
+
+    with test_utils.CaptureQueriesContext(connection) as asked:
+        response = browser.post("/v1/operations", b"[]", content_type="application/json")
 
     assert response.status_code == 401
     assert not response.cookies
+    assert "Vary" not in response
+    assert asked.captured_queries == []
 
 
 def test_a_key_in_the_address_is_not_read():
