@@ -327,7 +327,9 @@ BEGIN
     END IF;
     -- One maker at a time, whoever asks; a second one finds the partition there.
     PERFORM pg_advisory_xact_lock(hashtext('opsconsole.partition.' || parent));
-    IF to_regclass(part) IS NOT NULL THEN
+    -- By a query: to_regclass would answer from this session's cache, which still says there is none.
+    PERFORM FROM pg_class WHERE relname = part AND relnamespace = 'public'::regnamespace;
+    IF FOUND THEN
         RETURN false;
     END IF;
     -- Made standing alone with its constraint, so that attaching it neither scans nor blocks writers.
