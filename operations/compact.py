@@ -66,7 +66,7 @@ def storable_text(text: str) -> str:
 
 
 def repaired(raw: bytes) -> bytes:
-    """Return one JSON value as strict JSON in UTF-8 that PostgreSQL can store; raises ValueError when it is not JSON."""
+    """Return one JSON value as strict JSON in UTF-8 that PostgreSQL can store; raises ValueError."""
     value = json.loads(raw.decode("utf-8", "replace"), parse_float=Decimal, strict=False)
     return _encoder.encode(_clean(value))
 

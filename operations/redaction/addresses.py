@@ -1,4 +1,4 @@
-"""Secrets inside addresses: user and password of a URL, signed parameters, and the name of a person in a home folder."""
+"""Secrets inside addresses: the password of a URL, signed parameters, the name of a person in a home folder."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ _ALWAYS_SECRET = re.compile(r"(?i)x-|sig|hmac|saml|assertion")
 _LAST_PART = re.compile(r"[\\/]([^\\/]+)\Z")
 # Accounts of machines, folders that everybody has, and pages that a web application calls /home/….
 _NOBODY = frozenset(
-    """
-    app apps ubuntu runner node ec2-user user users root vscode jovyan circleci gitlab-runner jenkins deploy www www-data
-    vagrant coder sandbox shared public guest default defaultuser all admin administrator git service nobody linuxbrew
-    airflow agent appuser nonroot codespace gitpod pi centos debian fedora docker postgres builder build work workspace
-    data tmp bin lib index dashboard settings profile page pages login logout feed main news help contact about search
-    """.split()
+    patterns.words("""
+    app apps ubuntu runner node ec2-user user users root vscode jovyan circleci gitlab-runner jenkins
+    deploy www www-data vagrant coder sandbox shared public guest default defaultuser all admin
+    administrator git service nobody linuxbrew airflow agent appuser nonroot codespace gitpod pi centos
+    debian fedora docker postgres builder build work workspace data tmp bin lib index dashboard settings
+    profile page pages login logout feed main news help contact about search
+    """)
 )
 
 
@@ -60,5 +61,9 @@ def find_home_folders(text: str) -> Iterator[Span]:
     """Yield the name of a person in the path of a home folder."""
     for match in _folder.finditer(text):
         name = _LAST_PART.search(text, match.start(), match.end())
-        if name and name[1].lower().rstrip(".") not in _NOBODY and not name[1].startswith(("$", "{", "%", "[REDACTED", "<")):
+        if (
+            name
+            and name[1].lower().rstrip(".") not in _NOBODY
+            and not name[1].startswith(("$", "{", "%", "[REDACTED", "<"))
+        ):
             yield Span(*name.span(1), "home-folder")

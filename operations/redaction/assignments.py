@@ -10,7 +10,9 @@ from operations.redaction.patterns import Span
 
 _NAME = rf"[{patterns.LETTERS}_.$-]*(?:{keywords.TEXT_PATTERN})[{patterns.LETTERS}_.-]*"
 _CLOSING = r"(?:\\*[\"'`’”])?\]?\)?"
-_SEPARATOR = r"[ \t]*(?:=>|:=|===?|=|:)[ \t]*|[ \t]+(?:is|was|are|equals)(?:[ \t]+(?:now|set to))?[ \t]*:?[ \t]+"
+_SEPARATOR = (
+    r"[ \t]*(?:=>|:=|===?|=|:)[ \t]*|[ \t]+(?:is|was|are|equals)(?:[ \t]+(?:now|set to))?[ \t]*:?[ \t]+"
+)
 
 ASSIGNED_PATTERN = rf"({_NAME}){_CLOSING}({_SEPARATOR})"
 FLAG_PATTERN = rf"(?:^|[\s\"'(`])-({_NAME})[ \t]+[^\s-]"
@@ -32,13 +34,17 @@ _spoken = patterns.compiled(SPOKEN_PATTERN)
 _OPENING = re.compile(r"(?:\b[bfruBFRU]{1,2}(?=[\"']))?(\\*[\"'`]|[‘“])")
 _CLOSING_QUOTES = {"‘": "’", "“": "”"}
 _TEMPLATE = re.compile(
-    r"(?:\$?\{\{[^\n]*?\}\}|\\*\$\{[^{}\n]*\}|\$\([^()\n]*\)|<[^<>\n]{1,60}>|\[[A-Za-z][A-Za-z0-9 :_-]{2,60}\])(?![^\s\"',;/&)])"
+    r"(?:\$?\{\{[^\n]*?\}\}|\\*\$\{[^{}\n]*\}|\$\([^()\n]*\)|<[^<>\n]{1,60}>|\[[A-Za-z][A-Za-z0-9 :_-]{2,60}\])"
+    r"(?![^\s\"',;/&)])"
 )
 _BARE = re.compile(r"[^\s\"'`<>“”‘’]+")
 _NEXT_PAIR = re.compile(r"[&,|][A-Za-z_$][\w.$-]*=")
 _NEXT_WORD = re.compile(r"[ \t]+([^\s\"'`,;<>“”‘’]+)")
+_BRACKET = re.compile(r"[{}\[\]]")
 _LITERAL = re.compile(r"[\"'][^\"']+[\"']|\d{3}")
-_PARAMETER_LIST = re.compile(r"(?i)aws4-hmac-sha256|digest|signature|oauth|hawk|sharedkey(?:lite)?|googlelogin|mac")
+_PARAMETER_LIST = re.compile(
+    r"(?i)aws4-hmac-sha256|digest|signature|oauth|hawk|sharedkey(?:lite)?|googlelogin|mac"
+)
 _REST_OF_HEADER = re.compile(r"[^\n\r']*")
 _NUMBER = re.compile(r"[\d.,+-]+%?")
 _FOLDER = re.compile(r"[/~.]|[A-Za-z]:\\")
@@ -46,19 +52,29 @@ _VARIABLE = re.compile(r"[a-z]+(?:_[a-z]+)+")
 _ADDRESS_BEFORE = re.compile(r"//\Z|\barn:[^\s\"']*:\Z")
 _LOGIN_BEFORE = re.compile(r"\blogin\s+\S+\s+\Z")
 _LONGEST_CONTAINER = 4096
+_DEEPEST_CONTAINER = 64
+_LONGEST_JUDGED = 4096
 _SHORTEST_NUMBER = 3
 
 
 def find_assigned(text: str) -> Iterator[Span]:
     """Yield values that stand after a secret name and a sign between them."""
+    covered = 0
     for match in _assigned.finditer(text):
+        if match.start() < covered:
+            continue
         name, sign = match[1] or "", (match[2] or "").strip()
         verdict = keywords.verdict(name)
-        is_part_of_an_address = sign == ":" and _ADDRESS_BEFORE.search(text, max(0, match.start() - 128), match.start())
+        is_part_of_an_address = sign == ":" and _ADDRESS_BEFORE.search(
+            text, max(0, match.start() - 128), match.start()
+        )
         if verdict not in ("secret", "text", "tokens") or is_part_of_an_address:
             continue
-        span = _value_at(text, match.end(), in_address=text[match.start() - 1 : match.start()] in ("?", "&", "#"))
+        span = _value_at(
+            text, match.end(), in_address=text[match.start() - 1 : match.start()] in ("?", "&", "#")
+        )
         if span and _holds_a_secret(text, span, name, sign):
+            covered = span[1]
             yield Span(*span, "assignment")
 
 
@@ -89,7 +105,9 @@ def find_flags(text: str) -> Iterator[Span]:
 def find_elements(text: str) -> Iterator[Span]:
     """Yield the contents of XML elements with a secret name."""
     for match in _element.finditer(text):
-        if keywords.verdict(match[1] or "") == "secret" and not placeholders.stands_for_a_secret(match[2] or ""):
+        if keywords.verdict(match[1] or "") == "secret" and not placeholders.stands_for_a_secret(
+            match[2] or ""
+        ):
             yield Span(*match.span(2), "assignment")
 
 
@@ -126,7 +144,10 @@ def _value_at(text: str, start: int, *, in_address: bool = False) -> tuple[int, 
         return (end + 1, rest.end()) if rest else None
     following = _NEXT_WORD.match(text, end) if placeholders.is_scheme(word) else None
     if following:
-        span = following.start(1), _end_of_bare(text, following.start(1), following.end(1), in_address=in_address)
+        span = (
+            following.start(1),
+            _end_of_bare(text, following.start(1), following.end(1), in_address=in_address),
+        )
         return None if text[slice(*span)].isalpha() and text[slice(*span)].islower() else span
     return (start, end) if end > start and not placeholders.is_scheme(word) else None
 
@@ -142,15 +163,17 @@ def _quoted(text: str, start: int, quote: str) -> tuple[int, int] | None:
 
 
 def _container(text: str, start: int) -> tuple[int, int] | None:
-    depth = 0
-    for at in range(start, min(len(text), start + _LONGEST_CONTAINER)):
-        if text[at] in "{[":
-            depth += 1
-        elif text[at] in "}]":
-            depth -= 1
-            if not depth:
-                break
-    return (start, at + 1) if _LITERAL.search(text, start, at + 1) else None
+    depth, end = 0, min(len(text), start + _LONGEST_CONTAINER)
+    for bracket in _BRACKET.finditer(text, start, end):
+        depth += 1 if bracket[0] in "{[" else -1
+        if not depth:
+            return (start, bracket.end()) if _LITERAL.search(text, start, bracket.end()) else None
+        if depth > _DEEPEST_CONTAINER:
+            break
+    # Cut short, or too long or too deep to be followed: the rest of the line belongs to it.
+    line_end = text.find("\n", end)
+    is_secret = depth > _DEEPEST_CONTAINER or _LITERAL.search(text, start, end)
+    return (start, len(text) if line_end < 0 else line_end) if is_secret else None
 
 
 def _end_of_bare(text: str, start: int, end: int, *, in_address: bool) -> int:
@@ -173,12 +196,16 @@ def _end_of_bare(text: str, start: int, end: int, *, in_address: bool) -> int:
 
 def _holds_a_secret(text: str, span: tuple[int, int], name: str, sign: str) -> bool:
     value = text[slice(*span)]
+    if len(value) > _LONGEST_JUDGED:
+        return True
     if placeholders.stands_for_a_secret(value):
         return False
     verdict = keywords.verdict(name)
     if _NUMBER.fullmatch(value):
         digits = sum(c.isdigit() for c in value)
-        return verdict == "secret" and digits >= _SHORTEST_NUMBER or verdict == "text" and digits > _SHORTEST_NUMBER
+        return (verdict == "secret" and digits >= _SHORTEST_NUMBER) or (
+            verdict == "text" and digits > _SHORTEST_NUMBER
+        )
     if verdict == "tokens":
         return placeholders.looks_random(value, at_least=8)
     if verdict == "text" and placeholders.is_plain_word(value):
@@ -194,13 +221,15 @@ def _is_part_of_the_text(text: str, span: tuple[int, int], name: str, sign: str)
         return True
     if _VARIABLE.fullmatch(value) and keywords.verdict(value):
         return True
-    if value == name and text[span[1] : span[1] + 1] in (",", ")") or name.endswith(f".{value}"):
+    if (value == name and text[span[1] : span[1] + 1] in (",", ")")) or name.endswith(f".{value}"):
         return True
     if name.lower().endswith("pin"):  # a pin of a chip has letters, a secret one has digits only
         return True
-    if not sign.startswith(("=", ":")) and sign.strip(): # "the password is short"
+    if not sign.startswith(("=", ":")) and sign.strip():  # "the password is short"
         return value.isalpha() and (value.islower() or value.istitle())
-    return keywords.verdict(name) == "text" and sign == ":" and not placeholders.looks_random(value, at_least=6)
+    return (
+        keywords.verdict(name) == "text" and sign == ":" and not placeholders.looks_random(value, at_least=6)
+    )
 
 
 def _is_quoted(text: str, span: tuple[int, int]) -> bool:

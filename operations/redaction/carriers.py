@@ -118,14 +118,29 @@ def _unescaped(escape: str) -> str:
 def _folds() -> dict[str, str]:
     """Return what NFKC turns into one ASCII character, and "" for what nobody sees."""
     folds = {}
-    for code in (*range(0x80, 0xD800), *range(0xE000, 0x10000), *range(0x1D400, 0x1D800), *range(0x1F100, 0x1F200)):
+    for code in (
+        *range(0x80, 0xD800),
+        *range(0xE000, 0x10000),
+        *range(0x1D400, 0x1D800),
+        *range(0x1F100, 0x1F200),
+    ):
         character = chr(code)
         folded = unicodedata.normalize("NFKC", character)
         if folded != character and len(folded) == 1 and folded.isascii():
             folds[character] = folded
         elif unicodedata.category(character) == "Cf":
             folds[character] = ""
-    for code in (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *range(0xFE00, 0xFE10), *range(0xE0000, 0xE01F0)):
+    for code in (
+        0x34F,
+        0x115F,
+        0x1160,
+        0x17B4,
+        0x17B5,
+        0x3164,
+        0xFFA0,
+        *range(0xFE00, 0xFE10),
+        *range(0xE0000, 0xE01F0),
+    ):
         folds[chr(code)] = ""
     return folds | dict.fromkeys("\u2010\u2011\u2212", "-")
 
@@ -148,4 +163,3 @@ _FOLDED = re.compile(f"[{_CLASS}]")
 
 #: Matches every text that may be in disguise.
 DISGUISE_PATTERN = rf"\\|%[0-7][0-9A-Fa-f]|[{_CLASS}]|{ENCODED_PATTERN}"
-

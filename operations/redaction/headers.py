@@ -1,4 +1,4 @@
-"""Secrets of protocols and commands: authorization schemes, cookies, user:password of a client, Kubernetes manifests."""
+"""Secrets of protocols and commands: authorization schemes, cookies, user:password, Kubernetes manifests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ COOKIE_PATTERN = r"(?i:cookie2?)(?:\\*[\"'`])?[ \t]*[:=][ \t]*(?:\\*[\"'`])?[^\s
 USER_PATTERN = r"(?:^|[\s\"'`])(?:-u|-U|--user|--proxy-user)[ =]*[\"']?([^\s:\"'/=]+):([^\s\"'`]+)"
 COMMAND_PATTERN = patterns.any_of(
     [
-        r"\b(?:az|docker|podman|helm|oc|nerdctl|skopeo|buildah|cf|twine)\b[^\n;|]*?\blogin\b[^\n;|]*?\s-p[ =]*[\"']?([^\s\"'`]+)",
+        r"\b(?:az|docker|podman|helm|oc|nerdctl|skopeo|buildah|cf|twine)\b[^\n;|]*?\blogin\b[^\n;|]*?"
+        r"\s-p[ =]*[\"']?([^\s\"'`]+)",
         r"\bsshpass\s+-p\s*[\"']?([^\s\"'`]+)",
         r"\b(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\b[^\n;|]*?\s-p([^\s\"'`-][^\s\"'`]*)",
         r"\bredis-cli\b[^\n;|]*?\s-a[ =]*[\"']?([^\s\"'`-][^\s\"'`]*)",
@@ -31,7 +32,9 @@ _manifest = patterns.compiled(MANIFEST_PATTERN)
 
 _COOKIE_VALUE = re.compile(r"(?i)cookie2?(?:\\*[\"'`])?[ \t]*[:=][ \t]*(?:\\*[\"'`])?([^\n\r\"'`]*)")
 _COOKIE_PAIR = re.compile(r"([^\s=;,\"']+)=([^;\s\"'\\]*)")
-_COOKIE_ATTRIBUTES = frozenset("path domain expires max-age samesite priority version comment".split())
+_COOKIE_ATTRIBUTES = frozenset(
+    patterns.words("path domain expires max-age samesite priority version comment")
+)
 _SESSION_COOKIE = re.compile(r"(?i)sess|sid\b|auth|remember|login|user|token|uid")
 _HARMLESS_COOKIE = re.compile(r"[a-z]{1,12}|[A-Za-z]{2}(?:[-_][A-Za-z]{2})?|\d{1,3}")
 _CLIENT = re.compile(r"(?i)\b(?:curl|wget|https?|xh)\b")
@@ -50,9 +53,11 @@ def find_schemes(text: str) -> Iterator[Span]:
 
 def find_cookies(text: str) -> Iterator[Span]:
     """Yield the values of cookies in `Cookie:` and `Set-Cookie:` headers; names and attributes stay."""
+    covered = 0
     for match in _cookie.finditer(text):
-        header = _COOKIE_VALUE.match(text, match.start())
+        header = _COOKIE_VALUE.match(text, match.start()) if match.start() >= covered else None
         if header:
+            covered = header.end()
             yield from _cookies_in(text, header.start(1), header.end(1))
 
 
@@ -95,7 +100,11 @@ def _cookies_in(text: str, start: int, end: int) -> Iterator[Span]:
         name, value = pair[1], pair[2]
         if name.lower() in _COOKIE_ATTRIBUTES or placeholders.stands_for_a_secret(value):
             continue
-        if _HARMLESS_COOKIE.fullmatch(value) and not keywords.verdict(name) and not _SESSION_COOKIE.search(name):
+        if (
+            _HARMLESS_COOKIE.fullmatch(value)
+            and not keywords.verdict(name)
+            and not _SESSION_COOKIE.search(name)
+        ):
             continue
         yield Span(*pair.span(2), "cookie")
 
@@ -105,4 +114,4 @@ def _is_user_and_password(value: str) -> bool:
         plain = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
     except (binascii.Error, ValueError):
         return False
-    return b":" in plain and plain.isascii() or len(value) >= 24 and placeholders.looks_random(value)
+    return (b":" in plain and plain.isascii()) or (len(value) >= 24 and placeholders.looks_random(value))

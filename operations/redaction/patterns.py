@@ -43,13 +43,18 @@ class Pattern(Protocol):
     def finditer(self, text: str | bytes) -> Iterator[Match]: ...
 
 
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of `text`: a list that is written to be read."""
+    return tuple(text.split())
+
+
 def compiled(pattern: str, *, capture: bool = True) -> Pattern:
     """Compile `pattern` for RE2; without `capture` it only tells whether it occurs, which is faster."""
     options = re2.Options()
     options.max_mem = MAX_MEM_BYTES
     options.log_errors = False
     options.never_capture = not capture
-    return cast("Pattern", re2.compile(pattern, options))
+    return cast("Pattern", re2.compile(pattern, options))  # type: ignore[no-untyped-call]
 
 
 class Chooser:
@@ -61,7 +66,7 @@ class Chooser:
         options.log_errors = False
         self._all = list(range(len(gates)))
         self._any = compiled(any_of(gates), capture=False)
-        self._set = re2.Set.SearchSet(options)
+        self._set = re2.Set.SearchSet(options)  # type: ignore[no-untyped-call]
         for gate in gates:
             self._set.Add(gate)
         self._set.Compile()

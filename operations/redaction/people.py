@@ -9,14 +9,18 @@ from operations.redaction import patterns, validators
 from operations.redaction.patterns import Span
 
 CARD_PATTERN = (
-    r"(?:\b|_)([2-6][0-9]{11,18}|[2-6][0-9]{3}(?:[ -][0-9]{4}){3}(?:[ -]?[0-9]{1,3})?|3[0-9]{3}[ -][0-9]{6}[ -][0-9]{4,5})"
+    r"(?:\b|_)([2-6][0-9]{11,18}|[2-6][0-9]{3}(?:[ -][0-9]{4}){3}(?:[ -]?[0-9]{1,3})?"
+    r"|3[0-9]{3}[ -][0-9]{6}[ -][0-9]{4,5})"
     r"(?:\b|_)"
 )
-IBAN_PATTERN = (
-    rf"\b(?i:{'|'.join(validators.IBAN_LENGTHS)})[0-9]{{2}}(?:[ -]?[A-Za-z0-9]{{4}}){{2}}[ -]?[A-Za-z0-9]{{3}}"
+_COUNTRIES = "|".join(validators.IBAN_LENGTHS)
+IBAN_PATTERN = rf"\b(?i:{_COUNTRIES})[0-9]{{2}}(?:[ -]?[A-Za-z0-9]{{4}}){{2}}[ -]?[A-Za-z0-9]{{3}}"
+SSN_PATTERN = (
+    r"(?:\b|_)([0-9]{3}-[0-9]{2}-[0-9]{4})(?:\b|_)"
+    r"|(?i:ssn|social security)[^0-9]{0,12}([0-9]{3}[ .-]?[0-9]{2}[ .-]?[0-9]{4})\b"
 )
-SSN_PATTERN = r"(?:\b|_)([0-9]{3}-[0-9]{2}-[0-9]{4})(?:\b|_)|(?i:ssn|social security)[^0-9]{0,12}([0-9]{3}[ .-]?[0-9]{2}[ .-]?[0-9]{4})\b"
-MAIL_PATTERN = rf"[{patterns.LETTERS}][{patterns.LETTERS}._%+'-]*@(?:[{patterns.LETTERS}-]+\.)+[{patterns.LETTERS}-]{{2,}}"
+_L = patterns.LETTERS
+MAIL_PATTERN = rf"[{_L}][{_L}._%+'-]*@(?:[{_L}-]+\.)+[{_L}-]{{2,}}"
 PHONE_PATTERN = (
     r"(\+[1-9](?:[ ./()-]{0,2}[0-9]){7,14})\b|(\([2-9][0-9]{2}\)[ .-]?[2-9][0-9]{2}[ .-][0-9]{4})\b"
     r"|\b(?:1[ .-])?([2-9][0-9]{2}[.-][2-9][0-9]{2}[.-][0-9]{4})\b"
@@ -90,9 +94,10 @@ def find_phones(text: str) -> Iterator[Span]:
     for match in _phone.finditer(text):
         for group in range(1, 5):
             start, end = match.span(group)
-            if start >= 0 and _is_apart(text, start, end) and not _DATE.search(text, start, end):
-                if group > 1 or validators.is_international_phone(_digits(text[start:end])):
-                    yield Span(start, end, "phone")
+            if start < 0 or not _is_apart(text, start, end) or _DATE.search(text, start, end):
+                continue
+            if group > 1 or validators.is_international_phone(_digits(text[start:end])):
+                yield Span(start, end, "phone")
 
 
 def find_ip_addresses(text: str) -> Iterator[Span]:
@@ -110,7 +115,13 @@ def ip_spans(text: str, *, also_private: bool = False) -> Iterator[Span]:
                 continue
             if _VERSION_BEFORE.search(text, max(0, start - 16), start):
                 continue
-        elif before.isalnum() or before in (":", "_") or after.isalnum() or after in (":", "_") or not _is_ipv6(match[2] or ""):
+        elif (
+            before.isalnum()
+            or before in (":", "_")
+            or after.isalnum()
+            or after in (":", "_")
+            or not _is_ipv6(match[2] or "")
+        ):
             continue
         if validators.is_address_of_somebody(text[start:end], also_private=also_private):
             yield Span(start, end, "ip")
@@ -127,7 +138,9 @@ def _is_apart(text: str, start: int, end: int) -> bool:
         return False
     if before in (".", "-", "+") and (text[start - 2 : start - 1].isalnum() or before == "."):
         return False
-    return not (after in (".", "-") and text[end + 1 : end + 2].isalnum() and text[end + 1 : end + 2].isascii())
+    return not (
+        after in (".", "-") and text[end + 1 : end + 2].isalnum() and text[end + 1 : end + 2].isascii()
+    )
 
 
 def _end_after(text: str, start: int, length: int) -> int:

@@ -27,7 +27,9 @@ _PLACEHOLDER = patterns.compiled(
         ]
     )
 )
-_SCHEMES = "bearer basic token bot digest apikey api-key key negotiate ntlm oauth jwt splunk sso-key".split()
+_SCHEMES = patterns.words("""
+    bearer basic token bot digest apikey api-key key negotiate ntlm oauth jwt splunk sso-key
+    """)
 _SCHEME = re.compile(rf"(?:{'|'.join(_SCHEMES)})\s+", re.IGNORECASE)
 
 _CODE = patterns.compiled(
@@ -45,21 +47,22 @@ _CODE = patterns.compiled(
     )
 )
 _STATES = frozenset(
-    """
-    a an and are as at be but by can cannot check could did do does empty error expired expires failed failure field
-    for found from had has have if in incorrect invalid is it length long malformed may mismatch missing must needed
-    no none not of ok old only optional or please provided refused rejected required reset revoked rotated short
-    should that the this to too true try unauthorized unknown unset updated use using valid verified was weak were when
-    which will with wrong you your accepted denied disabled enabled changed new same different absent present supplied
-    false null yes stored sent given set unexpected near after before pass then else return raise high low
-    """.split()
+    patterns.words("""
+    a an and are as at be but by can cannot check could did do does empty error expired expires failed
+    failure field for found from had has have if in incorrect invalid is it length long malformed may
+    mismatch missing must needed no none not of ok old only optional or please provided refused rejected
+    required reset revoked rotated short should that the this to too true try unauthorized unknown unset
+    updated use using valid verified was weak were when which will with wrong you your accepted denied
+    disabled enabled changed new same different absent present supplied false null yes stored sent given
+    set unexpected near after before pass then else return raise high low
+    """)
 )
 _PLAIN_AUTH = frozenset(
-    """
-    basic bearer none oauth oauth2 required optional apikey api_key api-key digest saml oidc jwt ntlm kerberos mtls iam
-    sso token password anonymous ok failed fail success pass passed skip skipped yes no true false enabled disabled
-    default cookie session null n/a error warn
-    """.split()
+    patterns.words("""
+    basic bearer none oauth oauth2 required optional apikey api_key api-key digest saml oidc jwt ntlm
+    kerberos mtls iam sso token password anonymous ok failed fail success pass passed skip skipped yes
+    no true false enabled disabled default cookie session null n/a error warn
+    """)
 )
 
 

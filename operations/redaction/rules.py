@@ -57,7 +57,9 @@ _ARGUMENT_PATTERN = r"\"(?:-u|-U|--user|--proxy-user)\""
 #: Occurs in every text that the rules change.
 text_gate = patterns.compiled(_TEXT_GATE, capture=False)
 #: Occurs in every JSON text that the rules change.
-json_gate = patterns.compiled(patterns.any_of([_TEXT_GATE, keywords.NAME_PATTERN, _ARGUMENT_PATTERN]), capture=False)
+json_gate = patterns.compiled(
+    patterns.any_of([_TEXT_GATE, keywords.NAME_PATTERN, _ARGUMENT_PATTERN]), capture=False
+)
 
 
 def check_gates() -> None:
@@ -65,6 +67,8 @@ def check_gates() -> None:
     canary = "AKIA" + "Q2W7" * 4
     for gate in (text_gate, json_gate):
         if not gate.search(f"id {canary}") or not gate.search(f'{{"id":"{canary}"}}'.encode()):
-            raise RuntimeError("The redaction rules do not find their canary; nothing may be stored like this.")
+            raise RuntimeError(
+                "The redaction rules do not find their canary; nothing may be stored like this."
+            )
         if gate.search('{"ok":true,"count":3,"note":"nothing here"}'):
             raise RuntimeError("The redaction rules find something in a harmless text.")

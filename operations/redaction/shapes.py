@@ -114,12 +114,16 @@ KEY_FILE_PATTERN = r"-{4,5} ?(?:BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY|PuTTY-User
 
 _RULES = (*_MARKED, *_PLAIN)
 _shapes = patterns.compiled(PATTERN)
-_which = patterns.compiled("|".join(f"({pattern})" for pattern in (*_MARKED.values(), *_PLAIN.values())))
+_which = re.compile("|".join(f"({pattern})" for pattern in (*_MARKED.values(), *_PLAIN.values())))
 # Only the last part of a webhook's address is the secret; its host tells an on-call engineer where it goes.
-_HOST_OF_WEBHOOK = re.compile(r"[^/]*/(?:services|workflows|triggers|hooks/catch|webhookb2|api/(?:v\d+/)?webhooks)/")
+_HOST_OF_WEBHOOK = re.compile(
+    r"[^/]*/(?:services|workflows|triggers|hooks/catch|webhookb2|api/(?:v\d+/)?webhooks)/"
+)
 _BASE64 = frozenset(string.ascii_letters + string.digits + "+/")
 # Shapes that a long word could have too; issued tokens hold digits and letters of both cases.
-_MIXED = frozenset({"opsconsole-key", "discord-token", "vault-token", "facebook-token", "voyage-key", "dropbox-token"})
+_MIXED = frozenset(
+    {"opsconsole-key", "discord-token", "vault-token", "facebook-token", "voyage-key", "dropbox-token"}
+)
 _EXAMPLE = re.compile(r"EXAMPLE(?:KEY)?$")
 
 _BEGIN = re.compile(r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?(?: ?-{4,5})?")
@@ -180,13 +184,13 @@ def _start_of_key(text: str, floor: int, end: int) -> int:
 
 
 def _rule_of(token: str) -> str:
-    match = _which.fullmatch(token) or _which.match(token)
-    if match:
-        for at, rule in enumerate(_RULES, 1):
-            if match[at] is not None:
-                return rule
-    return "token"
+    match = _which.match(token)
+    return _RULES[match.lastindex - 1] if match and match.lastindex else "token"
 
 
 def _is_mixed(token: str) -> bool:
-    return any(c.isdigit() for c in token) and any(c.isupper() for c in token) and any(c.islower() for c in token)
+    return (
+        any(c.isdigit() for c in token)
+        and any(c.isupper() for c in token)
+        and any(c.islower() for c in token)
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 
 from operations.redaction import carriers, rules
@@ -23,7 +24,8 @@ def spans(text: str) -> list[Span]:
 
 def without(text: str, found: list[Span]) -> str:
     """Return `text` with a mark in the place of each span."""
-    pieces, at = [], 0
+    pieces: list[str] = []
+    at = 0
     for span in found:
         pieces += (text[at : span.start], f"[REDACTED:{span.rule}]")
         at = span.end
@@ -56,12 +58,16 @@ def _merged(found: list[tuple[int, Span]]) -> list[Span]:
 
 def _outside_marks(found: list[tuple[int, Span]], marks: list[tuple[int, int]]) -> list[tuple[int, Span]]:
     """Leave out what lies within an earlier mark, and let no removal cut a mark in two."""
+    starts = [first for first, _ in marks]
     kept = []
     for rank, (start, end, rule) in found:
-        if any(first <= start and end <= last for first, last in marks):
-            continue
-        for first, last in marks:
-            if start < last and first < end:
-                start, end = min(start, first), max(end, last)
+        first, last = marks[max(0, bisect.bisect_right(starts, start) - 1)]
+        if first <= start < last:
+            if end <= last:
+                continue
+            start = first
+        first, last = marks[max(0, bisect.bisect_left(starts, end) - 1)]
+        if first < end < last:
+            end = last
         kept.append((rank, Span(start, end, rule)))
     return kept

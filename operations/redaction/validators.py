@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 
+from operations.redaction import patterns
+
 _MAESTRO_LENGTHS = frozenset(range(12, 20))
 # (first, last, lengths): the ranges of leading six digits that a brand issues.
 _BRANDS = (
@@ -36,21 +38,25 @@ IBAN_LENGTHS = {
     country: int(length)
     for country, length in (
         entry.split(":")
-        for entry in (
-            "AD:24 AE:23 AL:28 AT:20 AZ:28 BA:20 BE:16 BG:22 BH:22 BI:27 BR:29 BY:28 CH:21 CR:22 CY:28 CZ:24 DE:22 "
-            "DJ:27 DK:18 DO:28 EE:20 EG:29 ES:24 FI:18 FK:18 FO:18 FR:27 GB:22 GE:22 GI:23 GL:18 GR:27 GT:28 HN:28 "
-            "HR:21 HU:28 IE:22 IL:23 IQ:23 IS:26 IT:27 JO:30 KW:30 KZ:20 LB:28 LC:32 LI:21 LT:20 LU:20 LV:21 LY:25 "
-            "MC:27 MD:24 ME:22 MK:19 MN:20 MR:27 MT:31 MU:30 NI:28 NL:18 NO:15 OM:23 PK:24 PL:28 PS:29 PT:25 QA:29 "
-            "RO:24 RS:22 RU:33 SA:24 SC:31 SD:18 SE:24 SI:19 SK:24 SM:27 SO:23 ST:25 SV:28 TL:23 TN:24 TR:26 UA:29 "
-            "VA:22 VG:24 XK:20 YE:30"
-        ).split()
+        for entry in patterns.words("""
+    AD:24 AE:23 AL:28 AT:20 AZ:28 BA:20 BE:16 BG:22 BH:22 BI:27 BR:29 BY:28 CH:21 CR:22 CY:28 CZ:24
+    DE:22 DJ:27 DK:18 DO:28 EE:20 EG:29 ES:24 FI:18 FK:18 FO:18 FR:27 GB:22 GE:22 GI:23 GL:18 GR:27
+    GT:28 HN:28 HR:21 HU:28 IE:22 IL:23 IQ:23 IS:26 IT:27 JO:30 KW:30 KZ:20 LB:28 LC:32 LI:21 LT:20
+    LU:20 LV:21 LY:25 MC:27 MD:24 ME:22 MK:19 MN:20 MR:27 MT:31 MU:30 NI:28 NL:18 NO:15 OM:23 PK:24
+    PL:28 PS:29 PT:25 QA:29 RO:24 RS:22 RU:33 SA:24 SC:31 SD:18 SE:24 SI:19 SK:24 SM:27 SO:23 ST:25
+    SV:28 TL:23 TN:24 TR:26 UA:29 VA:22 VG:24 XK:20 YE:30
+    """)
     )
 }
 _COUNTRY_CODES = frozenset(
-    "1 7 20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 66 81 82 84 86 "
-    "90 91 92 93 94 95 98".split()
+    patterns.words("""
+    1 7 20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65
+    66 81 82 84 86 90 91 92 93 94 95 98
+    """)
 )
-_COUNTRY_CODE_TENS = frozenset("21 22 23 24 25 26 29 35 37 38 42 50 59 67 68 69 80 85 87 88 96 97 99".split())
+_COUNTRY_CODE_TENS = frozenset(
+    patterns.words("21 22 23 24 25 26 29 35 37 38 42 50 59 67 68 69 80 85 87 88 96 97 99")
+)
 
 
 def is_card(digits: str, *, is_named: bool = False) -> bool:
@@ -113,7 +119,7 @@ def is_address_of_somebody(text: str, *, also_private: bool = False) -> bool:
 def _is_ipv4_of_somebody(text: str, *, also_private: bool) -> bool:
     # By hand: addresses are frequent in what operations say, and `ipaddress` takes ten times as long.
     parts = text.split(".")
-    if any(len(part) > 1 and part[0] == "0" or int(part) > 255 for part in parts):
+    if any((len(part) > 1 and part[0] == "0") or int(part) > 255 for part in parts):
         return False
     first, second = int(parts[0]), int(parts[1])
     if first in (0, 127, 255) or 224 <= first <= 239 or (first, second) == (169, 254):
@@ -129,8 +135,10 @@ def _is_ipv4_of_somebody(text: str, *, also_private: bool) -> bool:
 
 _PRIVATE_IPV6 = ipaddress.ip_network("fc00::/7")
 _FILE_ENDINGS = frozenset(
-    "png jpg jpeg gif svg webp ico js mjs cjs jsx tsx css scss json html htm txt lock yaml yml toml tgz tar gz zip whl "
-    "jar log map xml csv pdf".split()
+    patterns.words("""
+    png jpg jpeg gif svg webp ico js mjs cjs jsx tsx css scss json html htm txt lock yaml yml toml tgz
+    tar gz zip whl jar log map xml csv pdf
+    """)
 )
 
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 from decimal import Decimal
 
 import msgspec
 
 from operations import compact
-from operations.redaction import headers, keywords, people, placeholders, rules, texts, validators
+from operations.redaction import (
+    headers,
+    keywords,
+    neighbours,
+    people,
+    placeholders,
+    rules,
+    texts,
+    validators,
+)
 from operations.redaction.keywords import Verdict
 from operations.redaction.patterns import Span
 
@@ -22,27 +30,8 @@ _MOST_TEXTS_IN_TEXTS = 5
 _MOST_PASSES = 4
 _SHORTEST_TEXT = 5
 _LONGEST_POINTER_NAME = 64
-_FEWEST_PHONE_DIGITS = 7
 _FEWEST_CARD_DIGITS = 12
 
-_PHONE = re.compile(r"[+0-9(][0-9 ()./+-]{5,}[0-9]")
-_ARGUMENT_NAME = re.compile(r"[\w.-]{2,64}")
-_ISSUED_VALUE = re.compile(r"(?:[A-Za-z]+ )?[^\s\[\]]{12,}")
-_USER_FLAGS = frozenset(("-u", "-U", "--user", "--proxy-user"))
-_USER_AND_PASSWORD = re.compile(r"(?!\d+:\d+\Z)[\w.@%+-]{1,64}:(?!//|\[REDACTED:)\S+")
-_SCHEMA_TYPES = frozenset("string number integer boolean object array null".split())
-_SCHEMA_VALUES = frozenset("default example examples const enum value".split())
-
-
-def _spelled(words: str) -> frozenset[str]:
-    return frozenset(spelling for word in words.split() for spelling in (word, word.capitalize(), word.upper()))
-
-
-_NAME_MEMBERS = _spelled("name key header field param parameter attribute variable label id k property")
-_VALUE_MEMBERS = _spelled("value values val v content data text default current") | frozenset(
-    "stringValue string_value secretValue secretString SecretString".split()
-)
-_MANIFEST_MEMBERS = frozenset(("data", "stringData"))
 
 _decoder = msgspec.json.Decoder(float_hook=Decimal)
 _encoder = msgspec.json.Encoder(decimal_format="number")
@@ -109,7 +98,11 @@ class Walk:
         if isinstance(value, dict | list):
             if depth >= DEEPEST:
                 return self._mark(path, "depth", 0) if value else value
-            return self._object(value, path, depth) if isinstance(value, dict) else self._array(value, path, depth)
+            return (
+                self._object(value, path, depth)
+                if isinstance(value, dict)
+                else self._array(value, path, depth)
+            )
         if isinstance(value, int) and value > 0:
             digits = str(value) if value < 10**20 else ""
             if len(digits) >= _FEWEST_CARD_DIGITS and validators.is_card(digits):
@@ -134,7 +127,7 @@ class Walk:
 
     def _object(self, members: dict[str, object], path: str, depth: int) -> dict[str, object]:
         self._names += len(members)
-        told = _told_by_a_member(members)
+        told = neighbours.told_by_a_member(members)
         redacted: dict[str, object] = {}
         is_same = True
         for name, value in members.items():
@@ -151,7 +144,7 @@ class Walk:
         return members if is_same else redacted
 
     def _array(self, items: list[object], path: str, depth: int) -> list[object]:
-        told = _told_by_position(items)
+        told = neighbours.told_by_position(items)
         redacted: list[object] = []
         for at, item in enumerate(items):
             here = f"{path}/{at}"
@@ -173,21 +166,35 @@ class Walk:
         """Return a value redacted, after what its name says about it."""
         if not verdict:
             return self.value(value, path, depth + 1)
-        if verdict == "secret" and not _is_blank(value) and not _is_schema(value):
+        if verdict == "secret" and not neighbours.is_blank(value) and not neighbours.is_schema(value):
             return self._mark(path, "key", _size(value))
-        if verdict == "tokens" and _holds_text(value):
+        if verdict == "tokens" and neighbours.holds_text(value):
             return self._mark(path, "key", _size(value))
-        if verdict == "text" and isinstance(value, str) and not _is_blank(value) and not placeholders.is_plain_word(value):
+        if (
+            verdict == "text"
+            and isinstance(value, str)
+            and not neighbours.is_blank(value)
+            and not placeholders.is_plain_word(value)
+        ):
             return self._mark(path, "key", len(value))
-        if verdict == "cookie" and isinstance(value, dict | list) and not _is_blank(value) and not _is_schema(value):
+        if (
+            verdict == "cookie"
+            and isinstance(value, dict | list)
+            and not neighbours.is_blank(value)
+            and not neighbours.is_schema(value)
+        ):
             return self._mark(path, "cookie", _size(value))
         if verdict == "cookie" and isinstance(value, str):
             return self._cookies(value, path, depth)
         if verdict == "ip" and isinstance(value, str):
             return self._spliced(value, list(people.ip_spans(value, also_private=True)), path, depth)
-        if verdict == "phone" and _is_phone(value):
+        if verdict == "phone" and neighbours.is_phone(value):
             return self._mark(path, "phone", _size(value))
-        return value if verdict == "secret" and _is_blank(value) else self.value(value, path, depth + 1)
+        return (
+            value
+            if verdict == "secret" and neighbours.is_blank(value)
+            else self.value(value, path, depth + 1)
+        )
 
     def _cookies(self, text: str, path: str, depth: int) -> str:
         for _ in range(_MOST_PASSES):
@@ -215,7 +222,11 @@ class Walk:
 
 @functools.lru_cache(maxsize=8192)
 def _is_harmless_name(name: str) -> bool:
-    return len(name) < _LONGEST_POINTER_NAME and not rules.text_gate.search(name.encode()) and name[:1] not in '{["'
+    return (
+        len(name) < _LONGEST_POINTER_NAME
+        and not rules.text_gate.search(name.encode())
+        and name[:1] not in '{["'
+    )
 
 
 def length_class(length: int) -> int:
@@ -242,71 +253,6 @@ def _hides_members(raw: bytes, names: int) -> bool:
 
     json.loads(raw.decode("utf-8", "replace"), object_pairs_hook=look)
     return any(repeated)
-
-
-def _told_by_a_member(members: dict[str, object]) -> dict[str, Verdict]:
-    """Return what a member says about its sibling: {"name": "password", "value": …}, or a Kubernetes Secret."""
-    if members.get("kind") == "Secret":
-        return dict.fromkeys(members.keys() & _MANIFEST_MEMBERS, "secret")
-    if values := members.keys() & _VALUE_MEMBERS:
-        for name in members.keys() & _NAME_MEMBERS:
-            said = members[name]
-            if isinstance(said, str) and (verdict := keywords.verdict(said)):
-                return dict.fromkeys(values - {name}, verdict)
-    return {}
-
-
-def _told_by_position(items: list[object]) -> dict[int, Verdict]:
-    """Return what items say about the next: lists of pairs, arguments of a command, headers one after the other."""
-    if items and all(isinstance(item, list) and len(item) == 2 and isinstance(item[0], str) for item in items):
-        return {at: keywords.verdict(item[0]) for at, item in enumerate(items) if isinstance(item, list)}
-    told: dict[int, Verdict] = {}
-    for at, (item, following) in enumerate(zip(items, items[1:], strict=False), 1):
-        if not isinstance(item, str) or not isinstance(following, str) or not _ARGUMENT_NAME.fullmatch(item):
-            continue
-        if item in _USER_FLAGS:
-            if _USER_AND_PASSWORD.fullmatch(following):
-                told[at] = "secret"
-        elif keywords.verdict(item) == "secret":
-            is_flag = item.startswith("-") and not following.startswith("-")
-            if is_flag or (at % 2 and _ISSUED_VALUE.fullmatch(following) and placeholders.looks_random(following[-12:])):
-                told[at] = "secret"
-    return told
-
-
-def _is_blank(value: object) -> bool:
-    if isinstance(value, str):
-        return placeholders.stands_for_a_secret(value)
-    if isinstance(value, list):
-        return all(map(_is_blank, value))
-    if isinstance(value, dict):
-        return all(map(_is_blank, value.values()))
-    return value is None or isinstance(value, bool) or value == 0
-
-
-def _is_schema(value: object) -> bool:
-    """Tell whether `value` describes a secret in JSON Schema, as the parameters of a tool do."""
-    return (
-        isinstance(value, dict)
-        and isinstance(value.get("type"), str)
-        and value["type"] in _SCHEMA_TYPES
-        and not value.keys() & _SCHEMA_VALUES
-    )
-
-
-def _holds_text(value: object) -> bool:
-    if isinstance(value, str):
-        return not placeholders.stands_for_a_secret(value) and not value.replace(",", "").isdigit()
-    if isinstance(value, dict):
-        return any(map(_holds_text, value.values()))
-    return isinstance(value, list) and any(map(_holds_text, value))
-
-
-def _is_phone(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        return False
-    digits = sum(c.isdigit() for c in str(value))
-    return digits >= _FEWEST_PHONE_DIGITS and _PHONE.fullmatch(str(value).strip()) is not None
 
 
 def _size(value: object) -> int:
