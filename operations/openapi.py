@@ -2,70 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
-from operations import limits, problems, published, rejections, replies, schemas
+from operations import limits, problems, published, refusals, rejections, replies, schemas
 
 Described = dict[str, Any]
 
-#: Refusals of one record; the rest of its batch is stored.
-RECORD_REFUSALS: tuple[type[rejections.Rejection], ...] = (
-    rejections.NotJson,
-    rejections.Truncated,
-    rejections.WrongType,
-    rejections.WrongValue,
-    rejections.TooLong,
-    rejections.RecordTooLarge,
-    rejections.TooDeep,
-    rejections.RepeatedKey,
-    rejections.IdentityMissing,
-    rejections.BadTime,
-    rejections.TooFarAhead,
-    rejections.OlderThanRetention,
-    rejections.OutcomeWithoutDone,
-    rejections.AnswerWithOtherEnding,
-    rejections.BadDigest,
-    rejections.EnvironmentNotAllowed,
-    rejections.RuntimeNotAllowed,
-    rejections.ToolNotAllowed,
-    rejections.SpanWithoutIds,
-    rejections.Unstorable,
-)
-#: Refusals of a whole request; nothing of it is stored.
-REQUEST_REFUSALS: tuple[type[rejections.Rejection], ...] = (
-    rejections.BodyDamaged,
-    rejections.BodyNotJson,
-    rejections.BodyNotOtlp,
-    rejections.ByteOrderMark,
-    rejections.NotUtf8,
-    rejections.MissingCredential,
-    rejections.UnknownKey,
-    rejections.KeyRevoked,
-    rejections.KeyExpired,
-    rejections.ScopeMissing,
-    rejections.NoSuchAddress,
-    rejections.NoSuchOperation,
-    rejections.MethodNotAllowed,
-    rejections.BodyTooSlow,
-    rejections.BodyTooLarge,
-    rejections.TooManyRecords,
-    rejections.UnsupportedMediaType,
-    rejections.UnsupportedEncoding,
-    rejections.BadParameter,
-    rejections.UnknownParameter,
-    rejections.BadFilter,
-    rejections.BadCursor,
-    rejections.TooManyRequests,
-    rejections.TooManyAtOnce,
-    rejections.InternalFault,
-    rejections.StoreUnavailable,
-)
+#: Names the reasons of a refusal in its response, for generators and our own page.
+REASONS = "x-reasons"
 
 _REPLIES = (replies.Receipt, replies.Page, replies.Tally, published.Detail, problems.Problem)
-_ALWAYS = (401, 403, 429, 503)
 _ANSWERS_LATER = {
     "Retry-After": {"description": "Seconds to wait before trying again.", "schema": {"type": "integer"}}
 }
@@ -117,7 +66,10 @@ def _paths() -> Described:
             "get": {
                 "operationId": "whoAmI",
                 "summary": "Tell the project, scopes and limits of the key.",
-                "responses": {"200": _answer("What the key opens.", "WhoAmI"), **_problems(401, 503)},
+                "responses": {
+                    "200": _answer("What the key opens.", "WhoAmI"),
+                    **_problems(*refusals.KEY, rejections.StoreUnavailable),
+                },
             }
         },
         "/v1/traces": {"post": _traces()},
@@ -166,8 +118,7 @@ def _tell() -> Described:
         "responses": {
             "200": _answer("All records are stored.", "Receipt", _QUOTA),
             "207": _answer("Some records were refused; `results` says which and why.", "Receipt", _QUOTA),
-            "400": _problem(400, also=_reference("Receipt")),
-            **_problems(408, 413, 415, 422, *_ALWAYS),
+            **_problems(*refusals.BODY, *refusals.ALWAYS, also=_reference("Receipt")),
         },
     }
 
@@ -187,7 +138,10 @@ def _list() -> Described:
             ),
             _query("cursor", "Where to go on: `next` of the answer before."),
         ],
-        "responses": {"200": _answer("A stretch of the list.", "Page", _QUOTA), **_problems(422, *_ALWAYS)},
+        "responses": {
+            "200": _answer("A stretch of the list.", "Page", _QUOTA),
+            **_problems(rejections.BadFilter, rejections.BadCursor, *refusals.ALWAYS),
+        },
     }
 
 
@@ -208,7 +162,7 @@ def _one() -> Described:
         ],
         "responses": {
             "200": _answer("The operation.", "Detail", _QUOTA),
-            **_problems(404, 422, *_ALWAYS),
+            **_problems(rejections.NoSuchOperation, *refusals.ALWAYS),
         },
     }
 
@@ -230,7 +184,10 @@ def _tally() -> Described:
                 "An operation with several signals counts under each.",
             ),
         ],
-        "responses": {"200": _answer("The counts.", "Tally", _QUOTA), **_problems(422, *_ALWAYS)},
+        "responses": {
+            "200": _answer("The counts.", "Tally", _QUOTA),
+            **_problems(rejections.BadFilter, *refusals.ALWAYS),
+        },
     }
 
 
@@ -274,19 +231,30 @@ def _answer(description: str, name: str, headers: Described | None = None) -> De
     return {"description": description, "content": content, **({"headers": headers} if headers else {})}
 
 
-def _problems(*statuses: int) -> Described:
-    return {str(status): _problem(status) for status in sorted(statuses)}
+def _problems(*refused: type[rejections.Rejection], also: Described | None = None) -> Described:
+    """Return what may be refused, by status; `also` is what else is answered with 400."""
+    statuses = sorted({refusal.http_status for refusal in refused})
+    return {
+        str(status): _problem(
+            status,
+            [refusal for refusal in refused if refusal.http_status == status],
+            also if status == 400 else None,
+        )
+        for status in statuses
+    }
 
 
-def _problem(status: int, *, also: Described | None = None) -> Described:
-    """Return the refusals with one status; `also` is what else may be answered with it."""
-    reasons = [refusal for refusal in REQUEST_REFUSALS if refusal.http_status == status]
+def _problem(status: int, refused: Sequence[type[rejections.Rejection]], also: Described | None) -> Described:
     content: Described = {problems.CONTENT_TYPE: {"schema": _reference("Problem")}}
-    described = "; ".join(f"`{refusal.reason}`: {refusal.sentence()}" for refusal in reasons)
+    described = " ".join(f"`{refusal.reason}`: {refusal.sentence()}" for refusal in refused)
     if also is not None:
         content["application/json"] = {"schema": also}
         described = f"All records were refused, and `results` says why. Or {described}"
-    response: Described = {"description": described, "content": content}
+    response: Described = {
+        "description": described,
+        "content": content,
+        REASONS: [refusal.reason for refusal in refused],
+    }
     if status in {429, 503}:
         response["headers"] = _ANSWERS_LATER
     return response

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 import msgspec
 from django import http, shortcuts
 from django.contrib.auth import decorators as auth
+from django.utils import html, safestring
 from django.views.decorators import http as methods
 
-from operations import limits, openapi, problems, rejections, schemas
+from operations import limits, openapi, problems, refusals, rejections, schemas
 from operations.views import whoami
 
 CACHE_CONTROL = "public, max-age=300"
@@ -47,7 +48,7 @@ def described() -> dict[str, object]:
     parts = document["components"]["schemas"]
     return {
         "endpoints": [
-            {"path": path, "method": method.upper(), **told}
+            _endpoint(path, method, told)
             for path, by_method in document["paths"].items()
             for method, told in by_method.items()
         ],
@@ -57,8 +58,8 @@ def described() -> dict[str, object]:
             for name, schema in parts.items()
             if name.startswith(schemas.RECORD) and name != schemas.RECORD
         ],
-        "record_refusals": _refusals(openapi.RECORD_REFUSALS),
-        "request_refusals": _refusals(openapi.REQUEST_REFUSALS),
+        "record_refusals": _refusals(refusals.RECORD_REFUSALS),
+        "request_refusals": _refusals(refusals.REQUEST_REFUSALS),
         "limits": limits,
     }
 
@@ -85,10 +86,43 @@ def _public(body: bytes, content_type: str) -> http.HttpResponse:
     return response
 
 
-def _refusals(refusals: Iterable[type[rejections.Rejection]]) -> list[dict[str, object]]:
+def _endpoint(path: str, method: str, told: openapi.Described) -> dict[str, object]:
+    return {
+        "id": told["operationId"],
+        "path": path,
+        "method": method.upper(),
+        "summary": told["summary"],
+        "description": words(told.get("description", "")),
+        "parameters": [
+            {**parameter, "description": words(parameter["description"])}
+            for parameter in told.get("parameters", ())
+        ],
+        "responses": [
+            {
+                "status": status,
+                "description": "" if openapi.REASONS in response else words(response["description"]),
+                "reasons": response.get(openapi.REASONS, ()),
+                "may_tell_results": "application/json" in response["content"],
+            }
+            for status, response in told["responses"].items()
+        ],
+    }
+
+
+def words(text: str) -> safestring.SafeString:
+    """Return a description with what stands between backticks as code."""
+    parts = enumerate(text.split("`"))
+    return html.format_html_join("", "{}", ((_code(part) if place % 2 else part,) for place, part in parts))
+
+
+def _code(text: str) -> safestring.SafeString:
+    return html.format_html("<code>{}</code>", text)
+
+
+def _refusals(told: Iterable[type[rejections.Rejection]]) -> list[dict[str, object]]:
     return [
         {"reason": refusal.reason, "http_status": refusal.http_status, "sentence": refusal.sentence()}
-        for refusal in refusals
+        for refusal in told
     ]
 
 

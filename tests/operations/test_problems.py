@@ -16,7 +16,7 @@ from django.test import RequestFactory
 from psycopg import errors as pg
 from psycopg_pool import PoolTimeout
 
-from operations import openapi, problems, rejections
+from operations import problems, refusals, rejections
 
 SECRET = "sk-ant-a-value-that-nobody-may-read"
 
@@ -129,7 +129,7 @@ def test_head_is_answered_where_get_is():
 
 
 def test_every_refusal_that_the_api_gives_is_described():
-    described = {*openapi.RECORD_REFUSALS, *openapi.REQUEST_REFUSALS}
+    described = {*refusals.RECORD_REFUSALS, *refusals.REQUEST_REFUSALS}
     of_pages = {
         rejections.AddressTaken,
         rejections.AlreadyMember,

@@ -14,7 +14,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from operations import field_notes, openapi, schemas, urls, wire
+from operations import field_notes, refusals, schemas, urls, wire
 from tests import make
 
 pytestmark = pytest.mark.django_db
@@ -148,7 +148,7 @@ def test_the_page_shows_every_address_field_and_refusal():
         assert path in shown
     for field in field_notes.RECORD:
         assert f">{field}<" in shown
-    for refusal in (*openapi.RECORD_REFUSALS, *openapi.REQUEST_REFUSALS):
+    for refusal in (*refusals.RECORD_REFUSALS, *refusals.REQUEST_REFUSALS):
         assert f'id="{refusal.reason}"' in shown
 
 
