@@ -46,6 +46,10 @@ class Client:
             for name in ("accepted", "merged", "duplicate", "rejected"):
                 self.counts[name] += int(answer.get(name, 0))
 
+    def close(self) -> None:
+        """Hang up."""
+        self._line.close()
+
     def _post(self, body: bytes, headers: dict[str, str]) -> dict[str, Any]:
         """Post until it is answered; a record that was stored already is answered `duplicate`."""
         until = time.monotonic() + _PATIENCE_S

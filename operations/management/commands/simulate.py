@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -45,8 +46,8 @@ class Command(base.BaseCommand):
         if not 0 < options["rate"] <= 1_000_000:
             raise base.CommandError("--rate must be above 0 and at most 1000000.")
         try:
-            client = sending.Client(options["url"], key)
-            self._send(client, options)
+            with contextlib.closing(sending.Client(options["url"], key)) as client:
+                self._send(client, options)
         except sending.Refused as refusal:
             raise base.CommandError(str(refusal)) from None
         self._report(client, options["as_json"])
