@@ -212,6 +212,13 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
+# --- Web server -----------------------------------------------------------------------------------
+# Processes, and in each the threads that serve: a page or a batch takes milliseconds of one.
+WEB_WORKERS = env.whole("WEB_WORKERS", min(2, os.cpu_count() or 1), least=1, most=64)
+WEB_THREADS = env.whole("WEB_THREADS", 16, least=8, most=64)
+# A request must bring its whole body within this time.
+BODY_DEADLINE_SECONDS = env.whole("BODY_DEADLINE_SECONDS", 30, least=1, most=600)
+
 # --- API ------------------------------------------------------------------------------------------
 # What one key and one project may do in a second: records sent, and requests of the read API. Short bursts
 # may use what RATE_BURST_SECONDS would have brought.
@@ -223,15 +230,8 @@ RATES = {
     "read": (env.whole("READ_RATE_KEY", 50, least=1), env.whole("READ_RATE_PROJECT", 100, least=1)),
 }
 RATE_BURST_SECONDS = env.whole("RATE_BURST_SECONDS", 10, least=1, most=3600)
-# Requests of one project that one process works on at a time; the threads beyond stay free for the others.
-REQUESTS_AT_ONCE = env.whole("REQUESTS_AT_ONCE", 12, least=1)
-
-# --- Web server -----------------------------------------------------------------------------------
-# Processes, and in each the threads that serve: a page or a batch takes milliseconds of one.
-WEB_WORKERS = env.whole("WEB_WORKERS", min(2, os.cpu_count() or 1), least=1, most=64)
-WEB_THREADS = env.whole("WEB_THREADS", 8, least=8, most=64)
-# A request must bring its whole body within this time.
-BODY_DEADLINE_SECONDS = env.whole("BODY_DEADLINE_SECONDS", 30, least=1, most=600)
+# API requests of one project that one process works on at a time; the threads beyond stay free for the others.
+REQUESTS_AT_ONCE = env.whole("REQUESTS_AT_ONCE", WEB_THREADS * 3 // 4, least=1, most=WEB_THREADS - 1)
 
 # --- Logs -----------------------------------------------------------------------------------------
 # JSON lines on standard error, without payloads; opsconsole/telemetry.py sets them up.
