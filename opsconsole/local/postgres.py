@@ -165,28 +165,29 @@ class Postgres:
         return False
 
     def forget_the_dead(self) -> None:
-        """Remove the lock of a killed server when its id now belongs to something else.
+        """Remove the lock of a killed server whose id is not its own any more, or that nobody has buried.
 
-        PostgreSQL sees a stale lock itself unless another process of the same account took the number, which
-        is common in containers.
+        PostgreSQL sees a stale lock itself, but takes any living process of the same account for the server;
+        numbers come again soon in containers. That the server's children are gone it checks by shared memory.
         """
         lock = self.folder / "postmaster.pid"
         try:
-            pid = int(lock.read_text().splitlines()[0])
-            arguments = psutil.Process(pid).cmdline()
-        except (FileNotFoundError, ValueError, IndexError, psutil.NoSuchProcess):
+            is_other = str(self.folder) not in psutil.Process(_first_number(lock)).cmdline()
+        except psutil.ZombieProcess:
+            is_other = True
+        except (FileNotFoundError, ValueError, IndexError, psutil.Error):
             return
-        if str(self.folder) not in arguments:
+        if is_other:
             lock.unlink(missing_ok=True)
 
     def find_running(self) -> processes.Remembered | None:
         """Return a server that runs on this cluster, whoever started it."""
         try:
-            pid = int((self.folder / "postmaster.pid").read_text().splitlines()[0])
+            pid = _first_number(self.folder / "postmaster.pid")
             found = psutil.Process(pid)
             if str(self.folder) in found.cmdline():
                 return processes.Remembered("postgres", pid, found.create_time())
-        except (FileNotFoundError, ValueError, IndexError, psutil.NoSuchProcess):
+        except (FileNotFoundError, ValueError, IndexError, psutil.Error):
             pass
         return None
 
@@ -246,3 +247,7 @@ def binaries(runner: account.Account) -> pathlib.Path:
     if not runner.can_run(copy / package.name / "pginstall" / "bin" / "postgres"):
         raise account.CannotStart(f"The account {runner.name} cannot run programs in {copy}.")
     return copy / package.name / "pginstall" / "bin"
+
+
+def _first_number(lock: pathlib.Path) -> int:
+    return int(lock.read_text().splitlines()[0])
