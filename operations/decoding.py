@@ -6,7 +6,9 @@ fields this version does not know are left out and counted, what is wrong is ref
 
 from __future__ import annotations
 
+import functools
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -37,6 +39,8 @@ _encode = msgspec.json.Encoder().encode
 _ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 _POINTER = re.compile(r" - at `\$(.*?)`\Z")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
+# What divides JSON: texts as wholes, so that nothing in them counts, and runs of brackets. Never recursive.
+_STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*+"?|[\[{]+|[\]}]+|,', re.DOTALL)
 _OPERATION_ID = re.compile(rb'"operation_id"\s*:\s*"([A-Za-z0-9._:/=+-]{1,128})"')
 _KNOWN = {field.encode_name for field in msgspec.structs.fields(wire.Operation)}
 _KNOWN_PARTS = {
@@ -147,44 +151,45 @@ def _decode_lines(body: bytes) -> Iterator[Entry]:
 
 
 def _split(body: bytes) -> list[bytes]:
-    """Return the elements of an array as sent, also where single elements are not quite JSON."""
+    """Return the elements of an array as sent, also where single elements are not quite JSON or nest too deep."""
     try:
         return [bytes(raw) for raw in _split_array(body)]
     except (msgspec.MsgspecError, RecursionError, ValueError):
         pass
-    # The standard library reads NaN and Infinity, so that one such number refuses its record and not the
-    # batch.
-    text = body.decode()
-    if not text.startswith("["):
+    if not body.startswith(b"["):
         raise rejections.BodyNotJson
-    scanner, position = json.JSONDecoder(), 1
     found: list[bytes] = []
-    try:
-        while True:
-            position = _skip_space(text, position)
-            if text[position] == "]" and not found:
-                break
-            _, end = scanner.raw_decode(text, position)
-            found.append(text[position:end].encode())
-            position = _skip_space(text, end)
-            if text[position] == "]":
-                break
-            if text[position] != ",":
-                raise rejections.BodyNotJson(f"The body is not JSON at character {position}.")
-            position += 1
-    except (ValueError, IndexError):
-        raise rejections.BodyNotJson(f"The body is not JSON at or after character {position}.") from None
-    except RecursionError:
-        raise rejections.TooDeep from None
-    if text[position + 1 :].strip():
-        raise rejections.BodyNotJson(f"The body goes on after its array, at character {position + 1}.")
+    depth, start = 0, 1
+    for token in _STRUCTURE.finditer(body):
+        mark = token.group()[:1]
+        if mark in b"[{":
+            depth += len(token.group())
+        elif mark in b"]}":
+            depth -= len(token.group())
+            if depth <= 0:
+                return _ended(body, found, start=start, end=token.end() + depth - 1)
+        elif mark == b"," and depth == 1:
+            found.append(_element(body, start, token.start()))
+            start = token.end()
+    raise rejections.BodyNotJson("The body ends before its array does.")
+
+
+def _ended(body: bytes, found: list[bytes], *, start: int, end: int) -> list[bytes]:
+    """Return the elements of an array of which `found` came before `start` and which was closed at `end`."""
+    if body[end : end + 1] != b"]":
+        raise rejections.BodyNotJson(f"The body is not JSON at byte {end}.")
+    if body[end + 1 :].strip(b" \t\r\n"):
+        raise rejections.BodyNotJson(f"The body goes on after its array, at byte {end + 1}.")
+    if found or body[start:end].strip(b" \t\r\n"):
+        found.append(_element(body, start, end))
     return found
 
 
-def _skip_space(text: str, position: int) -> int:
-    while text[position] in " \t\r\n":
-        position += 1
-    return position
+def _element(body: bytes, start: int, end: int) -> bytes:
+    element = body[start:end].strip(b" \t\r\n")
+    if not element:
+        raise rejections.BodyNotJson(f"The body is not JSON at byte {end}.")
+    return element
 
 
 def _decode_one(index: int, raw: bytes) -> Entry:
@@ -193,7 +198,7 @@ def _decode_one(index: int, raw: bytes) -> Entry:
     try:
         if len(raw) > limits.RECORD_BYTES_MAX:
             raise rejections.RecordTooLarge
-        _refuse_odd_json(raw)
+        is_finite = _refuse_odd_json(raw)
         try:
             record = _decode_record(raw)
         except msgspec.ValidationError as error:
@@ -201,6 +206,9 @@ def _decode_one(index: int, raw: bytes) -> Entry:
                 raise
             raw, unknown = _without_unknown(raw)
             record = _decode_record(raw)
+        if not is_finite:
+            # The types name a field's own number with its place; this one stands in JSON that is kept as sent.
+            raise rejections.WrongValue("A number is larger than any double.")
     except rejections.Rejection as rejection:
         return Entry(index, None, rejection, _told_id(raw))
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
@@ -214,18 +222,25 @@ def _told_id(raw: bytes) -> str | None:
     return found.group(1).decode() if found else None
 
 
-def _refuse_odd_json(raw: bytes) -> None:
-    """Refuse what a strict reader refuses: nesting too deep, a key twice, NaN, a number out of range."""
+def _refuse_odd_json(raw: bytes) -> bool:
+    """Refuse what a strict reader refuses: nesting too deep, a key twice, NaN; tell whether all numbers are finite."""
     if raw[:1] != b"{":
         raise rejections.NotJson
     if raw.count(b"{") + raw.count(b"[") > limits.DEPTH_MAX and _depth(raw) > limits.DEPTH_MAX:
         raise rejections.TooDeep
+    endless: list[str] = []
     try:
-        json.loads(raw, object_pairs_hook=_refuse_repeated, parse_constant=_refuse_constant)
+        json.loads(
+            raw,
+            object_pairs_hook=_refuse_repeated,
+            parse_constant=_refuse_constant,
+            parse_float=functools.partial(_float, endless=endless),
+        )
     except RecursionError:
         raise rejections.TooDeep from None
     except ValueError:
         raise rejections.NotJson from None
+    return not endless
 
 
 def _depth(raw: bytes) -> int:
@@ -257,6 +272,13 @@ def _refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> Any:
     raise rejections.WrongValue(f"{name} is not a JSON number.")
+
+
+def _float(text: str, endless: list[str]) -> float:
+    number = float(text)
+    if math.isinf(number):
+        endless.append(text)
+    return number
 
 
 def _without_unknown(raw: bytes) -> tuple[bytes, tuple[str, ...]]:

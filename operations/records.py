@@ -16,6 +16,27 @@ from msgspec import structs
 from operations import blocks, compact, digests, facts, limits, moments, redaction, rejections, wire
 
 _DESCRIPTIVE = slice(facts.NAMES.index("started_at"), facts.NAMES.index("legs") + 1)
+_LABELS = (
+    "tool",
+    "tool_version",
+    "mode",
+    "environment",
+    "runtime",
+    "instance",
+    "source",
+    "provider",
+    "model",
+)
+_IDENTIFIERS = (
+    "operation_id",
+    "tool_call_id",
+    "session_id",
+    "turn_id",
+    "parent_id",
+    "idempotency_key",
+    "approval_id",
+)
+_SEARCHED = frozenset({"input", "output"})  # the kinds of excerpt that `_is_clean` looks at
 _BITS = tuple(facts.TOLD_BIT[name] for name in facts.NAMES[_DESCRIPTIVE])
 _encode = msgspec.json.Encoder().encode
 
@@ -57,11 +78,13 @@ def tell(
     Raises the `Rejection` that names what is wrong with it, with a JSON pointer.
     """
     times = _times(record, sender=sender, now_us=now_us)
-    environment, runtime = _bind(record, sender)
     excerpts: list[Excerpt] = []
-    keep = _keeper(sender, excerpts)
     known = _describe(record, sender, times)
-    known.environment, known.runtime = _label(environment), _label(runtime)
+    known.environment, known.runtime = _bind(record, sender)
+    is_clean = _is_clean(known, record)
+    if not is_clean:
+        _redact(known, sender.digest_key)
+    keep = _keeper(sender, excerpts, is_clean=is_clean)
     _describe_parts(known, record, sender, keep)
     known.told = _told(known, inferred)
     if "tool" not in inferred:
@@ -121,32 +144,53 @@ def _derive_identity(record: wire.Operation, times: blocks.Times) -> str:
 
 
 def _describe(record: wire.Operation, sender: Sender, times: blocks.Times) -> facts.Facts:
-    """Return the descriptive facts that are single values, redacted."""
-    key = sender.digest_key
+    """Return the descriptive facts that are single values, as told; `_redact` is still to come."""
     return facts.Facts(
-        operation_id=_identifier(record.operation_id or _derive_identity(record, times), key) or "",
+        operation_id=record.operation_id or _derive_identity(record, times),
         attempt=record.attempt,
         started_at=times.started_at,
-        tool=_label(record.tool),
-        tool_version=_label(record.tool_version),
+        tool=record.tool or None,
+        tool_version=record.tool_version or None,
         effect=record.effect,
-        mode=_label(record.mode),
-        instance=_label(record.instance),
-        subject=digests.keyed(key, record.subject) if record.subject else None,
-        source=_label(record.source),
-        provider=_label(record.provider),
-        model=_label(record.model),
-        tool_call_id=_identifier(record.tool_call_id, key),
-        session_id=_identifier(record.session_id, key),
-        turn_id=_identifier(record.turn_id, key),
+        mode=record.mode or None,
+        instance=record.instance or None,
+        subject=digests.keyed(sender.digest_key, record.subject) if record.subject else None,
+        source=record.source or None,
+        provider=record.provider or None,
+        model=record.model or None,
+        tool_call_id=record.tool_call_id or None,
+        session_id=record.session_id or None,
+        turn_id=record.turn_id or None,
         iteration=record.iteration,
-        parent_id=_identifier(record.parent_id, key),
+        parent_id=record.parent_id or None,
         trace_id=record.trace_id.lower() if record.trace_id else None,
         span_id=record.span_id.lower() if record.span_id else None,
         timeout_ms=None if record.timeout_ms is None else round(record.timeout_ms),
-        idempotency_key=_identifier(record.idempotency_key, key),
-        approval_id=_identifier(record.approval_id, key),
+        idempotency_key=record.idempotency_key or None,
+        approval_id=record.approval_id or None,
     )
+
+
+def _is_clean(known: facts.Facts, record: wire.Operation) -> bool:
+    """Tell by one search that redaction would change nothing of the names, ids, input and output of a record."""
+    pieces = [value for value in structs.astuple(known) if type(value) is str]
+    joined = "\n".join(pieces).encode("utf-8", "surrogatepass")
+    for part in (record.input, record.output):
+        if part is not None:
+            joined += b"\n%b\n%b" % (part.compact, part.value)
+    return b"\0" not in joined and b"\xed" not in joined and redaction.is_clean(joined)
+
+
+def _redact(known: facts.Facts, key: bytes) -> None:
+    """Redact the names and ids of `known`."""
+    for name in _LABELS:
+        value = getattr(known, name)
+        if value is not None:
+            setattr(known, name, redaction.redact_label(value))
+    for name in _IDENTIFIERS:
+        value = getattr(known, name)
+        if value is not None:
+            setattr(known, name, _identifier(value, key))
 
 
 def _describe_parts(known: facts.Facts, record: wire.Operation, sender: Sender, keep: blocks.Keep) -> None:
@@ -181,24 +225,21 @@ def _told(known: facts.Facts, inferred: frozenset[str]) -> int:
     return mask
 
 
-def _label(text: str | None) -> str | None:
-    return redaction.redact_label(text) if text else None
-
-
-def _identifier(text: str | None, key: bytes) -> str | None:
+def _identifier(text: str, key: bytes) -> str:
     """Return an id as it is; one that holds a secret becomes its keyed hash, so that equal stays equal."""
-    if not text:
-        return None
     if redaction.redact_label(text) == text:
         return text
     return "redacted:" + digests.keyed(key, text).hex()
 
 
-def _keeper(sender: Sender, excerpts: list[Excerpt]) -> blocks.Keep:
-    """Return the function that redacts and bounds words, keeps them in `excerpts`, and returns their hash."""
+def _keeper(sender: Sender, excerpts: list[Excerpt], *, is_clean: bool) -> blocks.Keep:
+    """Return the function that redacts and bounds words, keeps them in `excerpts`, and returns their hash.
+
+    With `is_clean`, input and output were searched already.
+    """
 
     def keep(kind: str, raw: bytes, is_truncated: bool) -> int:
-        clean, remarks = redaction.redact_json(raw)
+        clean, remarks = (raw, ()) if is_clean and kind in _SEARCHED else redaction.redact_json(raw)
         content, was_cut = compact.compact_value(clean, limits.COMPACT_BYTES_MAX)
         found = digests.short(sender.digest_key, b"%b\0%b" % (kind.encode(), content))
         noted = _encode(remarks) if remarks else None

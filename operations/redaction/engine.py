@@ -18,6 +18,17 @@ _ERROR = "[REDACTED:error]"
 _LONGEST_REMEMBERED = 256
 
 
+def is_clean(joined: bytes) -> bool:
+    """Tell whether no rule can change any of the pieces, texts and JSON values, joined by line ends in `joined`.
+
+    One search instead of many: the gates have no anchors, so what they would find in a piece they find in the whole.
+    """
+    try:
+        return not rules.json_gate.search(joined)
+    except Exception:
+        return False
+
+
 def redact_json(raw: bytes) -> tuple[bytes, tuple[Remark, ...]]:
     """Return one JSON value without what the rules name; the very same object when nothing was found."""
     try:
