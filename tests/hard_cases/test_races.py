@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from django.db import connection
 
-from operations import ratelimits
+from operations import partitions
 from tests import make
 from tests.hard_cases import door
 
@@ -19,11 +19,6 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 MIDNIGHT = datetime.datetime(2026, 3, 10, tzinfo=datetime.UTC)
 ROUNDS = 25
-
-
-@pytest.fixture(autouse=True)
-def full_buckets() -> None:
-    ratelimits.forget()
 
 
 def deadlocks(owner: psycopg.Connection[Any]) -> object:
@@ -195,3 +190,14 @@ def test_a_new_code_told_by_two_at_once_enters_the_code_book_once() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*), count(DISTINCT code) FROM code_entry")
         assert cursor.fetchone() == (50, 50)
+
+
+def test_two_senders_who_need_the_same_new_days_at_once_are_both_served() -> None:
+    by = make.key()
+    for days in range(1, 11):
+        records = [door.call(f"op-{days}-{who}", started_at=door.ago(days=40 + days)) for who in "abcd"]
+        partitions.forget()
+        responses = door.at_once(*(functools.partial(door.post, [told], by=by) for told in records))
+
+        assert [response.status_code for response in responses] == [200] * 4
+    assert len(door.rows("day")) == 40
