@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 STEP_MS = 5000
 LOCK_WAIT_MS = 2000
-ROWS = 20_000
+ROWS = 10_000
 RUN_S = 25.0  # a run that has more to do leaves it to the next one, so that no job holds its thread for long
 
 # The two-key form of advisory locks: (class, job). Held until the step's transaction ends, whatever becomes

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 from typing import Any, NamedTuple
 
+from operations import digests
 from operations.simulation import catalogue, endings, incidents, payloads
 
 _MS = 1000
@@ -141,10 +143,13 @@ def _start(
             start["idempotency_key"] = f"{session.name}.{place.turn}.{name}"
     if session.instance is not None:
         start["instance"] = session.instance
-    if session.instance == "kiosk-lobby-2" and dice.random() < 0.04:
-        # Its bridge turns straight quotes into curly ones.
-        sent = hashlib.sha256(f"{session.name}{place}".encode()).hexdigest()
-        start["input"] |= {"sent_digest": f"sha256:{sent}", "altered": "quotes"}
+    if session.instance == "kiosk-lobby-2":
+        sent = asked
+        if dice.random() < 0.04:
+            # Its bridge turns straight quotes into curly ones.
+            sent = {"said": f"'{asked}'"}
+            start["input"]["altered"] = "quotes"
+        start["input"]["sent_digest"] = digests.value_digest(json.dumps(sent).encode())
     return start
 
 

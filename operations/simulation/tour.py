@@ -44,8 +44,8 @@ def tour(now_us: int) -> Tour:
     steps = [
         Step(
             "Something fails",
-            "Around the middle of this range more calls end as failures than before. No exception, no time-out: "
-            "the tools answered, and the answer was no. A console that counts errors shows nothing here.",
+            "The overview marks one number as worse than before: Failed. No exception, no time-out: the tools "
+            "answered, and the answer was no. A console that counts errors shows nothing here.",
             "Open the overview of these hours",
             _path("", around),
         ),
