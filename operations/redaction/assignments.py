@@ -37,7 +37,8 @@ _TEMPLATE = re.compile(
     r"(?:\$?\{\{[^\n]*?\}\}|\\*\$\{[^{}\n]*\}|\$\([^()\n]*\)|<[^<>\n]{1,60}>|\[[A-Za-z][A-Za-z0-9 :_-]{2,60}\])"
     r"(?![^\s\"',;/&)])"
 )
-_BARE = re.compile(r"[^\s\"'`<>“”‘’]+")
+_BARE = re.compile(r"[^\s\"'`<>“”‘’;]+")
+_BARE_IN_ADDRESS = re.compile(r"[^\s\"'`<>“”‘’;&#]+")
 _NEXT_PAIR = re.compile(r"[&,|][A-Za-z_$][\w.$-]*=")
 _NEXT_WORD = re.compile(r"[ \t]+([^\s\"'`,;<>“”‘’]+)")
 _BRACKET = re.compile(r"[{}\[\]]")
@@ -54,6 +55,7 @@ _LOGIN_BEFORE = re.compile(r"\blogin\s+\S+\s+\Z")
 _LONGEST_CONTAINER = 4096
 _DEEPEST_CONTAINER = 64
 _LONGEST_JUDGED = 4096
+_LONGEST_USUAL = 1024
 _SHORTEST_NUMBER = 3
 
 
@@ -134,10 +136,9 @@ def _value_at(text: str, start: int, *, in_address: bool = False) -> tuple[int, 
         return None
     if text[start : start + 1] in ("{", "["):
         return _container(text, start)
-    bare = _BARE.match(text, start)
-    if not bare:
+    end = _end_of_bare(text, start, in_address=in_address)
+    if end == start:
         return None
-    end = _end_of_bare(text, start, bare.end(), in_address=in_address)
     word = text[start:end]
     if _PARAMETER_LIST.fullmatch(word) and text[end : end + 1] == " ":
         rest = _REST_OF_HEADER.match(text, end + 1)
@@ -146,7 +147,7 @@ def _value_at(text: str, start: int, *, in_address: bool = False) -> tuple[int, 
     if following:
         span = (
             following.start(1),
-            _end_of_bare(text, following.start(1), following.end(1), in_address=in_address),
+            _end_of_bare(text, following.start(1), in_address=in_address),
         )
         return None if text[slice(*span)].isalpha() and text[slice(*span)].islower() else span
     return (start, end) if end > start and not placeholders.is_scheme(word) else None
@@ -176,13 +177,16 @@ def _container(text: str, start: int) -> tuple[int, int] | None:
     return (start, len(text) if line_end < 0 else line_end) if is_secret else None
 
 
-def _end_of_bare(text: str, start: int, end: int, *, in_address: bool) -> int:
-    for stop in ";&#" if in_address else ";":
-        found = text.find(stop, start, end)
-        end = found if found >= 0 else end
-    next_pair = _NEXT_PAIR.search(text, start, min(len(text), end + 1))
+def _end_of_bare(text: str, start: int, *, in_address: bool) -> int:
+    value = _BARE_IN_ADDRESS if in_address else _BARE
+    # First a window: many short values in one long word must not cost the whole word each.
+    bare = value.match(text, start, start + _LONGEST_USUAL)
+    next_pair = _NEXT_PAIR.search(text, start, bare.end() + 1) if bare else None
     if next_pair:
         end = next_pair.start()
+    else:
+        bare = value.match(text, start) if bare and bare.end() == start + _LONGEST_USUAL else bare
+        end = bare.end() if bare else start
     while end > start:
         last, before = text[end - 1], text[start : end - 1]
         is_unbalanced = (last == ")" and before.count("(") <= before.count(")")) or (

@@ -72,12 +72,13 @@ def cookie_spans(text: str) -> list[Span]:
 
 def find_commands(text: str) -> Iterator[Span]:
     """Yield passwords that commands take without a telling name: `curl -u user:password`, `mysql -pPassword`."""
+    is_client = _CLIENT.search(text) is not None
     for match in _user.finditer(text):
         user, password = match[1] or "", match[2] or ""
         is_group = user == password or (user.isdigit() and password.isdigit())
         if is_group or password.startswith("//") or placeholders.stands_for_a_secret(password):
             continue
-        if _CLIENT.search(text) or not password.isalpha():
+        if is_client or not password.isalpha():
             yield Span(*match.span(2), "flag")
     for match in _command.finditer(text):
         for group in range(1, 5):

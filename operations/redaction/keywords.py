@@ -16,8 +16,8 @@ from typing import Literal
 from operations.redaction import patterns
 
 #: What a name says about its value: a secret of any type; a secret if it is text; a secret unless it is a number;
-#: a cookie; the address or the phone number of a person; nothing.
-Verdict = Literal["secret", "text", "tokens", "cookie", "ip", "phone", ""]
+#: an object of secrets with any names; a cookie; the address or the phone number of a person; nothing.
+Verdict = Literal["secret", "text", "tokens", "members", "cookie", "ip", "phone", ""]
 
 _LONGEST_REMEMBERED = 128
 
@@ -138,7 +138,7 @@ def _verdict(name: str) -> Verdict:
     words = [word.lower() for word in _WORD.findall(name)]
     if not words or words[-1] in _ABOUT:
         return ""
-    return _secret(words) or _person("".join(words), words[-1])
+    return _secret(words) or _person(words)
 
 
 def _secret(words: list[str]) -> Verdict:
@@ -158,7 +158,8 @@ def _secret(words: list[str]) -> Verdict:
     return ""
 
 
-def _person(joined: str, last: str) -> Verdict:
-    if joined in _IP_NAMES:
+def _person(words: list[str]) -> Verdict:
+    if "".join(words) in _IP_NAMES:
         return "ip"
-    return "phone" if last in _PHONE_WORDS else ""
+    said = words[:-1] if words[-1] in ("number", "no") else words
+    return "phone" if said and said[-1] in _PHONE_WORDS else ""

@@ -34,7 +34,7 @@ _MANIFEST_MEMBERS = frozenset(("data", "stringData"))
 def told_by_a_member(members: dict[str, object]) -> dict[str, Verdict]:
     """Return what a member says about its sibling: {"name": "password", "value": …}, or a Kubernetes Secret."""
     if members.get("kind") == "Secret":
-        return dict.fromkeys(members.keys() & _MANIFEST_MEMBERS, "secret")
+        return dict.fromkeys(members.keys() & _MANIFEST_MEMBERS, "members")
     if values := members.keys() & _VALUE_MEMBERS:
         for name in members.keys() & _NAME_MEMBERS:
             said = members[name]

@@ -68,8 +68,10 @@ class Walk:
         names_before = self._names
         value = _parsed(raw)
         redacted = self.value(value, "", 0)
-        if redacted is value and not _hides_members(raw, self._names - names_before):
-            return raw
+        if redacted is value:
+            if not _hides_members(raw, self._names - names_before):
+                return raw
+            self._remark("", "repeated", 0)
         return _encoder.encode(redacted)
 
     def text(self, text: str, path: str, depth: int) -> str:
@@ -121,13 +123,19 @@ class Walk:
         self._texts_around += 1
         redacted = self.value(value, path, depth + 1)
         self._texts_around -= 1
-        if redacted is value and not _hides_members(text.encode(), self._names - names_before):
-            return text
+        if redacted is value:
+            if not _hides_members(text.encode(), self._names - names_before):
+                return text
+            self._remark(path, "repeated", 0)
         return _encoder.encode(redacted).decode()
 
     def _object(self, members: dict[str, object], path: str, depth: int) -> dict[str, object]:
+        return self._members(members, neighbours.told_by_a_member(members), path, depth)
+
+    def _members(
+        self, members: dict[str, object], told: dict[str, Verdict], path: str, depth: int
+    ) -> dict[str, object]:
         self._names += len(members)
-        told = neighbours.told_by_a_member(members)
         redacted: dict[str, object] = {}
         is_same = True
         for name, value in members.items():
@@ -166,7 +174,13 @@ class Walk:
         """Return a value redacted, after what its name says about it."""
         if not verdict:
             return self.value(value, path, depth + 1)
-        if verdict == "secret" and not neighbours.is_blank(value) and not neighbours.is_schema(value):
+        if verdict == "members" and isinstance(value, dict):
+            return self._members(value, dict.fromkeys(value, "secret"), path, depth + 1)
+        if (
+            verdict in ("secret", "members")
+            and not neighbours.is_blank(value)
+            and not neighbours.is_schema(value)
+        ):
             return self._mark(path, "key", _size(value))
         if verdict == "tokens" and neighbours.holds_text(value):
             return self._mark(path, "key", _size(value))
@@ -227,6 +241,11 @@ def _is_harmless_name(name: str) -> bool:
         and not rules.text_gate.search(name.encode())
         and name[:1] not in '{["'
     )
+
+
+def forget_names() -> None:
+    """Forget which names were harmless; for when the rules change."""
+    _is_harmless_name.cache_clear()
 
 
 def length_class(length: int) -> int:
