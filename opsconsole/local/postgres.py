@@ -170,6 +170,9 @@ class Postgres:
         PostgreSQL sees a stale lock itself, but takes any living process of the same account for the server;
         numbers come again soon in containers. That the server's children are gone it checks by shared memory.
         """
+        # Whoever starts has the place for himself, and its own server was ended.
+        for left in self.socket_folder.glob(".s.PGSQL.*"):
+            left.unlink()
         lock = self.folder / "postmaster.pid"
         try:
             is_other = str(self.folder) not in psutil.Process(_first_number(lock)).cmdline()

@@ -12,6 +12,8 @@ import time
 
 import psutil
 
+KILL_WITHIN_S = 10.0
+
 
 @dataclasses.dataclass(frozen=True)
 class Remembered:
@@ -37,7 +39,7 @@ class Remembered:
         found = self.find()
         if found is None:
             return False
-        for sign, patience_s in ((by, within_s), (signal.SIGKILL, 10.0)):
+        for sign, patience_s in ((by, within_s), (signal.SIGKILL, KILL_WITHIN_S)):
             with contextlib.suppress(psutil.NoSuchProcess):
                 found.send_signal(sign)
             until = time.monotonic() + patience_s
@@ -51,10 +53,17 @@ class Remembered:
 
 def kill_session(leader: Remembered) -> None:
     """Kill what is left of the session that `leader` led, and nothing that got its number later."""
+    killed = []
     for found in psutil.process_iter():
         with contextlib.suppress(psutil.Error, ProcessLookupError):
-            if os.getsid(found.pid) == leader.pid and found.create_time() >= leader.started_at - 2:
+            began = found.create_time()
+            if os.getsid(found.pid) == leader.pid and began >= leader.started_at - 2:
                 found.kill()
+                killed.append(Remembered(leader.name, found.pid, began))
+    # A port is free only when its last holder is gone.
+    until = time.monotonic() + KILL_WITHIN_S
+    while any(entry.find() for entry in killed) and time.monotonic() < until:
+        time.sleep(0.02)
 
 
 def remember(path: pathlib.Path, name: str, pid: int) -> None:

@@ -35,21 +35,22 @@ class Console:
         self.said = data.with_suffix(".out")
         self.process: subprocess.Popen[bytes] | None = None
 
-    def run(self, *arguments: str, port: int | None = None) -> subprocess.Popen[bytes]:
+    def run(self, *arguments: str, into: pathlib.Path) -> subprocess.Popen[bytes]:
         """Begin `opsconsole.up` with these arguments."""
         environment = {name: value for name, value in os.environ.items() if name not in OURS}
-        environment |= {"OPSCONSOLE_DATA": str(self.data), "PORT": str(port or self.port), "DEMO": "no"}
-        with self.said.open("wb") as said:
+        environment |= {"OPSCONSOLE_DATA": str(self.data), "PORT": str(self.port), "DEMO": "no"}
+        with into.open("wb") as said:
             command = [sys.executable, "-m", "opsconsole.up", *arguments]
             return subprocess.Popen(command, cwd=servers.PROJECT, env=environment, stdout=said, stderr=said)
 
-    def ask(self, *arguments: str, port: int | None = None) -> tuple[int, str]:
+    def ask(self, *arguments: str) -> tuple[int, str]:
         """Run it to its end; returns the exit code and what it said."""
-        return self.run(*arguments, port=port).wait(timeout=120), self.said.read_text()
+        answer = self.data.with_suffix(".answer")
+        return self.run(*arguments, into=answer).wait(timeout=120), answer.read_text()
 
     def start(self) -> dict[str, Any]:
         """Start it and wait until it is ready; returns what `ready.json` tells."""
-        self.process = self.run()
+        self.process = self.run(into=self.said)
         ready = self.data / "ready.json"
         until = time.monotonic() + 180
         while time.monotonic() < until:
