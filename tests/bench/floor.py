@@ -1,4 +1,4 @@
-"""The floor: the same rows as tuples, copied in binary into the same tables with all their indexes. No merge, no tally."""
+"""The floor: the same rows as tuples, copied in binary into the same tables and indexes. No merge, no tally."""
 
 from __future__ import annotations
 

@@ -37,17 +37,17 @@ def cpu_s(roots: Iterable[int]) -> float:
     return total
 
 
-def pss_mib(roots: Iterable[int]) -> float:
-    """Return the proportional memory of the trees: what is shared counts once."""
-    total_kib = 0
+def pss_mib(roots: Iterable[int]) -> dict[str, float]:
+    """Return the proportional memory of the trees by the name of the program: what is shared counts once."""
+    kib: dict[str, int] = {}
     for process in tree(roots):
         try:
-            for line in pathlib.Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines():
-                if line.startswith("Pss:"):
-                    total_kib += int(line.split()[1])
-        except OSError:
+            name = process.name()
+            lines = pathlib.Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()
+        except (OSError, psutil.NoSuchProcess):
             continue
-    return total_kib / 1024
+        kib[name] = kib.get(name, 0) + sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return {name: size / 1024 for name, size in kib.items()}
 
 
 class Peak(threading.Thread):
@@ -57,16 +57,18 @@ class Peak(threading.Thread):
         super().__init__(daemon=True)
         self._roots, self._every_s = list(roots), every_s
         self._ended = threading.Event()
-        self.mib = 0.0
+        self._most: dict[str, float] = {}
 
     def run(self) -> None:
         while True:
-            self.mib = max(self.mib, pss_mib(self._roots))
+            now = pss_mib(self._roots)
+            if sum(now.values()) > sum(self._most.values()):
+                self._most = now
             if self._ended.wait(self._every_s):
                 return
 
-    def end(self) -> float:
-        """Return the greatest memory that was seen, in MiB."""
+    def end(self) -> dict[str, float]:
+        """Return the memory by program, in MiB, at the moment when it was greatest in all."""
         self._ended.set()
         self.join()
-        return self.mib
+        return self._most
