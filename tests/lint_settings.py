@@ -8,5 +8,6 @@ import string
 os.environ.setdefault("SECRET_KEY", string.ascii_letters)
 os.environ.setdefault("DATABASE_URL", "postgresql://nobody@localhost/none")
 os.environ.setdefault("REDIS_URL", "redis://localhost/0")
+os.environ.setdefault("DATABASE_POOL", "0")
 
 from opsconsole.settings import *
