@@ -31,7 +31,7 @@ class NavItem:
 NAV = (
     ("Overview", "", "layout-dashboard", "h", False),
     ("Tool calls", "operations", "list", "o", False),
-    ("Connect", "connect", "plug", "c", False),
+    ("Connect", "connect", "plug", "n", False),
     ("Ingest health", "settings/ingest", "activity", "i", True),
     ("Settings", "settings", "settings", "s", False),
 )

@@ -23,23 +23,6 @@ register.filter("iso", display.iso)
 register.filter("plain", visible.plain)
 register.filter("mark_words", endings.mark_words)
 
-#: `g` and then this opens the page of a navigation item.
-JUMP_KEYS = {
-    "overview": "h",
-    "operations": "o",
-    "codes": "c",
-    "approvals": "a",
-    "connect": "n",
-    "ingest": "i",
-    "settings": "s",
-}
-
-
-@register.filter
-def jump_key(item_key: str) -> str:
-    """Return the key that follows `g` for a navigation item, or nothing."""
-    return JUMP_KEYS.get(item_key, "")
-
 
 @register.simple_tag
 def icon(name: str, label: str = "", size: int = 16) -> safestring.SafeString:
