@@ -2,7 +2,7 @@
 
 A new route needs a row here: `page` and `change` for what belongs to a project, `for_people` and `for_all` for
 what belongs to none, `Door` for the API. In a path and a body, `{slug}`, `{member}`, `{invitation}`, `{token}`,
-`{keyid}`, `{operation}` and `{now}` stand for what the asked tenant has.
+`{keyid}`, `{operation}`, `{session}` and `{now}` stand for what the asked tenant has.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ class Row:
     admin: int
     method: str = "GET"
     body: dict[str, object] | None = None
+    # Acme's own people are shown Acme's operation here.
+    shows: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,9 +39,9 @@ class Door:
     shows: bool = False
 
 
-def page(path: str) -> Row:
+def page(path: str, *, ok: int = 200, shows: bool = False) -> Row:
     """A page of a project, for its members."""
-    return Row(path, anonymous=302, stranger=404, viewer=200, admin=200)
+    return Row(path, anonymous=302, stranger=404, viewer=ok, admin=ok, shows=shows)
 
 
 def change(path: str, *, admin: int = 302, **body: object) -> Row:
@@ -61,7 +63,14 @@ P, SETTINGS = "p/<slug:slug>/", "p/<slug:slug>/settings"
 RESET = "accounts/^password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$"
 
 # The same id in every project: an id is no way in either.
-RECORD = {"operation_id": "{operation}", "tool": "forged", "started_at": "{now}", "status": "running"}
+RECORD = {
+    "operation_id": "{operation}",
+    "tool": "forged",
+    "session_id": "{session}",
+    "environment": "production",
+    "started_at": "{now}",
+    "status": "running",
+}
 
 TABLE: dict[str, list[Row | Door]] = {
     # Where one comes in.
@@ -86,7 +95,22 @@ TABLE: dict[str, list[Row | Door]] = {
     "accounts/password/reset/done/": [for_all("/accounts/password/reset/done/")],
     "accounts/password/reset/key/done/": [for_all("/accounts/password/reset/key/done/")],
     RESET: [for_all("/accounts/password/reset/key/1-none/")],
+    # A project's calls.
+    P: [page("/p/{slug}/", shows=True)],
+    f"{P}operations": [page("/p/{slug}/operations", shows=True)],
+    f"{P}operations/facets": [page("/p/{slug}/operations/facets", shows=True)],
+    f"{P}operations/newer": [page("/p/{slug}/operations/newer", ok=204)],
+    f"{P}operations/export": [page("/p/{slug}/operations/export?format=csv", shows=True)],
+    f"{P}operation": [page("/p/{slug}/operation?id={operation}", shows=True)],
+    f"{P}operation/peek": [page("/p/{slug}/operation/peek?id={operation}", shows=True)],
+    f"{P}session": [page("/p/{slug}/session?id={session}", shows=True)],
+    f"{P}freshness": [page("/p/{slug}/freshness")],
+    f"{P}connect": [page("/p/{slug}/connect", shows=True)],
+    f"{P}connect/waiting": [page("/p/{slug}/connect/waiting", shows=True)],
+    # Only a demo has a tour.
+    f"{P}tour": [page("/p/{slug}/tour", ok=404)],
     # A project's settings.
+    f"{SETTINGS}/ingest": [page("/p/{slug}/settings/ingest")],
     SETTINGS: [page("/p/{slug}/settings"), change("/p/{slug}/settings", name="Acme")],
     f"{SETTINGS}/delete": [change("/p/{slug}/settings/delete", confirmation="{slug}")],
     f"{SETTINGS}/members": [
@@ -124,11 +148,12 @@ TABLE: dict[str, list[Row | Door]] = {
     ],
 }
 
+OBJECT_PARTS = ("{member}", "{invitation}", "{keyid}", "{operation}", "{session}")
 ROWS = [row for row in itertools.chain.from_iterable(TABLE.values()) if isinstance(row, Row)]
 DOORS = [row for row in itertools.chain.from_iterable(TABLE.values()) if isinstance(row, Door)]
 CHANGES = [row for row in ROWS if row.method == "POST"]
 INSIDE = [row for row in ROWS if row.stranger == 404 and "{slug}" in row.path]
-OBJECTS = [row for row in INSIDE if any(name in row.path for name in ("{member}", "{invitation}", "{keyid}"))]
+OBJECTS = [row for row in INSIDE if any(name in row.path for name in OBJECT_PARTS)]
 
 
 def named(row: Row | Door) -> str:

@@ -60,6 +60,7 @@ def place_of(project: tenants.Project, member_email: str) -> Place:
         "token": invited.token,
         "keyid": issued.key.keyid,
         "operation": f"{project.slug}/operation",
+        "session": f"{project.slug}-session",
         "now": timezone.now().isoformat(),
     }
     place = Place(parts, issued.token)
@@ -78,6 +79,7 @@ NOWHERE = Place(
         "token": "none",
         "keyid": "zzzzzzzzzzzz",
         "operation": "nowhere/operation",
+        "session": "nowhere-session",
         "now": timezone.now().isoformat(),
     },
     "",
@@ -121,7 +123,15 @@ def test_a_viewer_looks_and_changes_nothing(row, acme):
 
 @pytest.mark.parametrize("row", addresses.ROWS, ids=addresses.named)
 def test_what_a_stranger_does_not_see_is_there(row, acme):
-    assert acme.ask(make.browser(make.alice()), row).status_code == row.admin
+    response = acme.ask(make.browser(make.alice()), row)
+
+    assert response.status_code == row.admin
+    assert (b"acme_tool" in response.getvalue()) is row.shows
+
+
+@pytest.mark.parametrize("row", addresses.INSIDE, ids=addresses.named)
+def test_ones_own_pages_show_nothing_of_another_project(row, acme, globex):
+    assert b"globex" not in acme.ask(make.browser(make.alice()), row).getvalue().lower()
 
 
 @pytest.mark.parametrize("row", addresses.INSIDE, ids=addresses.named)
