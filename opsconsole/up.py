@@ -14,24 +14,16 @@ import http.client
 import json
 import os
 import pathlib
-import socket
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from typing import NoReturn
 
-import psutil
-
-from opsconsole import forks, start
+from opsconsole import forks, running, start
 from opsconsole.local import account, processes, servers
 
 READY_WITHIN_S = 90.0
 STOP_WITHIN_S = 20.0
-
-
-class Failed(Exception):
-    """A part failed; the message says which and why."""
 
 
 def main() -> int:
@@ -39,11 +31,11 @@ def main() -> int:
     data = servers.data_folder()
     try:
         if sys.argv[1:] == ["down"]:
-            return down(data)
+            return running.down(data)
         if sys.argv[1:] == ["demo"]:
-            return demo(data)
+            return running.demo(data)
         return up(data, wanted_port())
-    except (account.CannotStart, Failed) as error:
+    except (account.CannotStart, running.Failed) as error:
         print(f"opsconsole: {error}", file=sys.stderr)
         return 1
     except (forks.Told, KeyboardInterrupt):
@@ -55,10 +47,10 @@ def up(data: pathlib.Path, port: int) -> int:
     place = servers.open_place(data)
     supervisor = servers.try_lock(data / "supervisor.lock")
     if supervisor is None:
-        return tell_of_the_running(data)
+        return running.tell(data)
     with supervisor:
-        end_leftovers(place)
-        refuse_taken(port)
+        running.end_leftovers(place)
+        running.refuse_taken(port)
         family = forks.Family(private=[supervisor.fileno()])
         processes.remember(data / "up.json", "up", os.getpid())
         try:
@@ -82,14 +74,20 @@ def run(place: servers.Place, port: int, family: forks.Family) -> NoReturn:
     start.set_up()
     say("Tables, static files, accounts and the demo")
     told = prepare(place, family)
-    say("Web server and workers")
-    load()
-    pids = {"up": os.getpid(), **{name: child.pid for name, child in children.items()}}
-    for name, work in works(port).items():
-        pids[name] = family.fork(name, work, place.data / f"{name}.log").pid
-        processes.remember(place.data / "parts.json", name, pids[name])
-    refuse = functools.partial(refuse_ended, place, family)
-    wait_until_ready(port, refuse)
+    try:
+        say("Web server and workers")
+        load()
+        pids = {"up": os.getpid(), **{name: child.pid for name, child in children.items()}}
+        for name, work in works(port).items():
+            pids[name] = family.fork(name, work, place.data / f"{name}.log").pid
+            processes.remember(place.data / "parts.json", name, pids[name])
+        refuse = functools.partial(refuse_ended, place, family)
+        wait_until_ready(port, refuse)
+    except BaseException:
+        if told["password"]:
+            # It is told once, and this was the time.
+            print(f"The first admin was made: {told['email']}, password {told['password']}", flush=True)
+        raise
     ready = {"address": f"http://localhost:{port}", "pids": pids}
     ready |= {name: told[name] for name in ("project", "ingest_key", "read_key")}
     processes.write_private(place.data / "ready.json", json.dumps(ready, indent=1))
@@ -123,7 +121,7 @@ def works(port: int) -> dict[str, forks.Work]:
     """Return what each part does, by its name."""
     from opsconsole import web, workers
 
-    return {"web": functools.partial(web.serve, host=host(), port=port), **workers.every()}
+    return {"web": functools.partial(web.serve, host=running.host(), port=port), **workers.every()}
 
 
 def prepare(place: servers.Place, family: forks.Family) -> dict[str, str]:
@@ -144,7 +142,7 @@ def prepare(place: servers.Place, family: forks.Family) -> dict[str, str]:
         told = answer.read()
     ended = family.wait()
     if ended.how != "exit code 0":
-        raise Failed(f"preparing failed ({ended.how}): {last_words(ended.log)}")
+        raise running.Failed(f"preparing failed ({ended.how}): {last_words(ended.log)}")
     words: dict[str, str] = json.loads(told)
     return words
 
@@ -153,11 +151,13 @@ def refuse_ended(place: servers.Place, family: forks.Family) -> None:
     """Raise when a part ended by itself."""
     ended = family.check()
     if ended is not None:
-        raise Failed(f"the part '{ended.name}' ended by itself ({ended.how}): {last_words(ended.log)}")
+        raise running.Failed(
+            f"the part '{ended.name}' ended by itself ({ended.how}): {last_words(ended.log)}"
+        )
     for entry in processes.recall(place.started):
         if entry.find() is None:
             log = place.data / f"{entry.name}.log"
-            raise Failed(f"the part '{entry.name}' ended by itself: {last_words(log)}")
+            raise running.Failed(f"the part '{entry.name}' ended by itself: {last_words(log)}")
 
 
 def wait_until_ready(port: int, refuse: Callable[[], None]) -> None:
@@ -167,7 +167,7 @@ def wait_until_ready(port: int, refuse: Callable[[], None]) -> None:
     while time.monotonic() < until:
         refuse()
         with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
-            line = http.client.HTTPConnection(host(), port, timeout=5)
+            line = http.client.HTTPConnection(running.host(), port, timeout=5)
             line.request("GET", "/readyz", headers={"Host": "localhost"})
             answer = line.getresponse()
             body = answer.read()
@@ -176,81 +176,7 @@ def wait_until_ready(port: int, refuse: Callable[[], None]) -> None:
                 return
             reasons = ", ".join(json.loads(body).get("reasons", []))
         time.sleep(0.1)
-    raise Failed(f"the console was not ready after {READY_WITHIN_S:.0f} s: {reasons}")
-
-
-def end_leftovers(place: servers.Place) -> None:
-    """End what a killed `make up` left running on this data folder."""
-    for entry in processes.recall(place.data / "parts.json"):
-        if entry.end():
-            print(f"Ended '{entry.name}', which a killed run had left.", flush=True)
-        processes.kill_session(entry)
-    for name in ("parts.json", "up.json", "ready.json"):
-        (place.data / name).unlink(missing_ok=True)
-
-
-def down(data: pathlib.Path) -> int:
-    """Stop the console that runs on `data`, or what a killed one left."""
-    if not data.exists():
-        print(f"Nothing runs on {data}.")
-        return 0
-    place = servers.open_place(data)
-    for entry in processes.recall(data / "up.json"):
-        if entry.end(within_s=60):
-            print("Stopped.")
-            return 0
-    supervisor = servers.try_lock(data / "supervisor.lock")
-    if supervisor is None:
-        raise Failed(f"a command still uses the servers of {data}; they stop when it ends.")
-    with supervisor:
-        end_leftovers(place)
-        print("Stopped." if servers.stop(place) else f"Nothing runs on {data}.")
-    return 0
-
-
-def demo(data: pathlib.Path) -> int:
-    """Send a minute of lively made-up traffic to the running console's demo, as a client would."""
-    try:
-        ready = json.loads((data / "ready.json").read_text())
-    except FileNotFoundError:
-        raise Failed(f"no console runs on {data}; start one with `make up`.") from None
-    command = [sys.executable, "manage.py", "simulate", "--url", ready["address"]]
-    command += ["--rate", "20000", "--duration", "60s"]
-    environment = {**os.environ, "OPSCONSOLE_DATA": str(data), "OPSCONSOLE_KEY": ready["ingest_key"]}
-    return subprocess.run(command, cwd=servers.PROJECT, env=environment).returncode
-
-
-def refuse_taken(port: int) -> None:
-    """Raise when something else listens on the port, and say what."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host(), port))
-            return
-        except PermissionError:
-            raise Failed(f"port {port} needs rights that this account has not; give another PORT.") from None
-        except OSError:
-            pass
-    raise Failed(f"port {port} is held by {holder(port)}; stop it or give another PORT.")
-
-
-def holder(port: int) -> str:
-    """Name the process that listens on `port`, as far as this account may see."""
-    with contextlib.suppress(psutil.Error):
-        for line in psutil.net_connections("tcp"):
-            if line.status == psutil.CONN_LISTEN and line.pid and line.laddr and line.laddr.port == port:
-                return f"{psutil.Process(line.pid).name()} (process {line.pid})"
-    return "another process"
-
-
-def tell_of_the_running(data: pathlib.Path) -> int:
-    """Say what uses this data folder already."""
-    try:
-        ready = json.loads((data / "ready.json").read_text())
-    except FileNotFoundError:
-        raise Failed(f"another process uses {data}: a command, or a console that is starting.") from None
-    print(f"The console runs already: {ready['address']} (process {ready['pids']['up']}, data in {data}).")
-    return 0
+    raise running.Failed(f"the console was not ready after {READY_WITHIN_S:.0f} s: {reasons}")
 
 
 def last_words(log: pathlib.Path | None) -> str:
@@ -264,18 +190,13 @@ def wanted_port() -> int:
     """Return the port of the console: PORT, or 8000."""
     word = os.environ.get("PORT") or "8000"
     if not word.isdigit() or not 0 < int(word) < 65536:
-        raise Failed(f"PORT must be a number from 1 to 65535, not {word!r}.")
+        raise running.Failed(f"PORT must be a number from 1 to 65535, not {word!r}.")
     return int(word)
 
 
 def wants_demo() -> bool:
     """Tell whether the demo is filled: always, but for DEMO=no."""
     return os.environ.get("DEMO", "").lower() not in {"no", "0", "off", "false"}
-
-
-def host() -> str:
-    """Return the address to listen on: HOST, or this machine only."""
-    return os.environ.get("HOST") or "127.0.0.1"
 
 
 def greet(address: str, told: dict[str, str]) -> None:
