@@ -59,6 +59,13 @@ class Stack:
 
     def wait_until_ready(self) -> None:
         """Wait until the console says that it is ready."""
+        self._wait_until_200("/readyz")
+
+    def wait_until_alive(self) -> None:
+        """Wait until the console answers, whatever its workers do."""
+        self._wait_until_200("/livez")
+
+    def _wait_until_200(self, path: str) -> None:
         until = time.monotonic() + READY_WITHIN_S
         answer = "no answer"
         while time.monotonic() < until:
@@ -66,14 +73,14 @@ class Stack:
                 assert process.poll() is None, f"{name} ended:\n{self.log(name)[-4000:]}"
             with contextlib.suppress(OSError, http.client.HTTPException):
                 line = http.client.HTTPConnection("localhost", self.port, timeout=5)
-                line.request("GET", "/readyz")
+                line.request("GET", path)
                 found = line.getresponse()
                 answer = found.read().decode()
                 line.close()
                 if found.status == 200:
                     return
             time.sleep(0.05)
-        raise AssertionError(f"The stack was not ready: {answer}")
+        raise AssertionError(f"{path} was not 200: {answer}")
 
     def rest(self) -> None:
         """Stop the clock, so that jobs leave the tests that do not ask for the stack alone."""

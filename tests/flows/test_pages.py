@@ -12,11 +12,20 @@ from django.utils import timezone
 from playwright import sync_api
 from playwright.sync_api import expect
 
-from tests import make, traffic
+from tests import make, stack, traffic
 
 pytestmark = pytest.mark.usefixtures("live_stack")
 
 HOSTILE = "<script>alert(1)</script>\u202e" + "x" * 90
+
+
+@pytest.fixture
+def live_stack(clean_database: None, session_stack: stack.Stack) -> Iterator[stack.Stack]:
+    """The real stack as soon as it answers: pages need not wait until the workers have a heartbeat again."""
+    session_stack.wake()
+    session_stack.wait_until_alive()
+    yield session_stack
+    session_stack.rest()
 
 
 def send(*records: dict[str, object]) -> None:
