@@ -14,6 +14,7 @@ from itertools import islice
 import msgspec
 
 LIMIT_BYTES = 4096
+_LONGEST_NUMBER = 64
 
 # From generous to stingy: (characters of a text, members of an array or object, levels). The first that fits
 # is taken.
@@ -31,7 +32,6 @@ _STEPS = (
     (8, 2, 1),
     (4, 1, 1),
 )
-_CUT = '"…"'.encode()
 
 _decoder = msgspec.json.Decoder(float_hook=Decimal)
 _encoder = msgspec.json.Encoder(decimal_format="number")
@@ -40,17 +40,24 @@ _encoder = msgspec.json.Encoder(decimal_format="number")
 def compact_value(raw: bytes, limit_bytes: int = LIMIT_BYTES) -> tuple[bytes, bool]:
     """Return `raw`, or a shortened JSON value of at most `limit_bytes`, and whether anything was left out.
 
-    What PostgreSQL cannot store is replaced on the way: NUL by U+2400, half surrogate pairs by U+FFFD.
+    What PostgreSQL cannot store is replaced on the way: NUL by U+2400, half surrogate pairs by U+FFFD. What cannot be
+    read at all, too deep or with a number of thousands of digits, is told by its size.
     """
-    storable = _storable(raw)
-    if len(storable) <= limit_bytes:
-        return storable, False
-    value = _decoder.decode(storable)
-    for characters, members, levels in _STEPS:
-        shorter = _encoder.encode(_shorten(value, characters, members, levels))
-        if len(shorter) <= limit_bytes:
-            return shorter, True
-    return (_CUT if len(_CUT) <= limit_bytes else b"0"), True
+    try:
+        storable = _storable(raw)
+        if len(storable) <= limit_bytes:
+            return storable, False
+        value = _decoder.decode(storable)
+        dense = _encoder.encode(value)
+        if len(dense) <= limit_bytes:
+            return dense, False
+        for characters, members, levels in _STEPS:
+            shorter = _encoder.encode(_shorten(value, characters, members, levels))
+            if len(shorter) <= limit_bytes:
+                return shorter, True
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        pass
+    return f'"…(+{len(raw)} bytes)"'.encode(), True
 
 
 def storable_text(text: str) -> str:
@@ -104,11 +111,15 @@ def _shorten(value: object, characters: int, members: int, levels: int) -> objec
     if isinstance(value, dict):
         if not levels and value:
             return {"…": f"(+{len(value)} members)"}
-        short = {
-            _shorten_text(key, characters): _shorten(member, characters, members, levels - 1)
-            for key, member in islice(value.items(), members)
-        }
+        short: dict[str, object] = {}
+        for key, member in islice(value.items(), members):
+            name = _shorten_text(key, characters)
+            while name in short:
+                name += "'"
+            short[name] = _shorten(member, characters, members, levels - 1)
         return short | {"…": f"(+{len(value) - members} members)"} if len(value) > members else short
+    if isinstance(value, Decimal | int) and len(text := str(value)) > _LONGEST_NUMBER:
+        return f"{text[:characters]}…(+{max(0, len(text) - characters)} digits)"
     return value
 
 

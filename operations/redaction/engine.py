@@ -24,7 +24,7 @@ def is_clean(joined: bytes) -> bool:
     One search instead of many: the gates have no anchors, so what they would find in a piece they find in the whole.
     """
     try:
-        return not rules.json_gate.search(joined)
+        return not rules.json_gate.search(joined) and _is_utf8(joined)
     except Exception:
         return False
 
@@ -32,7 +32,7 @@ def is_clean(joined: bytes) -> bool:
 def redact_json(raw: bytes) -> tuple[bytes, tuple[Remark, ...]]:
     """Return one JSON value without what the rules name; the very same object when nothing was found."""
     try:
-        if not rules.json_gate.search(raw):
+        if not rules.json_gate.search(raw) and _is_utf8(raw):
             return raw, ()
         walk = walking.Walk()
         return walk.json(raw), walk.remarks()
@@ -57,6 +57,17 @@ def redact_label(text: str) -> str:
 @functools.lru_cache(maxsize=16384)
 def _remembered(text: str) -> str:
     return redact_text(text)[0]
+
+
+def _is_utf8(raw: bytes) -> bool:
+    # A stray byte would end a match of the gate where the repaired text goes on.
+    if raw.isascii():
+        return True
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _error(length: int) -> Remark:
