@@ -99,7 +99,7 @@ class Console:
 
 
 @contextlib.contextmanager
-def running(project: str) -> Iterator[Console]:
+def running(project: str, **settings: str) -> Iterator[Console]:
     """Run a console with one empty project until the end."""
     with contextlib.ExitStack() as ended:
         place = ended.enter_context(servers.throwaway())
@@ -114,7 +114,7 @@ def running(project: str) -> Iterator[Console]:
             "LOG_LEVEL": "INFO",
             **SETTINGS,
         }
-        environment["STATIC_ROOT"] = str(folder / "static")
+        environment |= {"STATIC_ROOT": str(folder / "static"), **settings}
         console = Console(place, stack.Stack(f"http://localhost:{port}", port, environment, folder))
         console.manage("migrate", "--verbosity", "0", "--no-input")
         console.manage("collectstatic", "--no-input", "--verbosity", "0")
