@@ -12,7 +12,7 @@ import sys
 
 import psutil
 
-from opsconsole.local import processes, servers
+from opsconsole.local import locks, processes, servers
 
 
 class Failed(Exception):
@@ -39,7 +39,7 @@ def down(data: pathlib.Path) -> int:
         if entry.end(within_s=60):
             print("Stopped.")
             return 0
-    supervisor = servers.try_lock(data / "supervisor.lock")
+    supervisor = locks.take(data / "supervisor.lock")
     if supervisor is None:
         raise Failed(f"a command still uses the servers of {data}; they stop when it ends.")
     with supervisor:

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from opsconsole import forks, running, start
-from opsconsole.local import account, processes, servers
+from opsconsole.local import account, locks, processes, servers
 
 READY_WITHIN_S = 90.0
 STOP_WITHIN_S = 20.0
@@ -45,7 +45,7 @@ def main() -> int:
 def up(data: pathlib.Path, port: int) -> int:
     """Start everything, say where it is, and stay until a signal or a failure."""
     place = servers.open_place(data)
-    supervisor = servers.try_lock(data / "supervisor.lock")
+    supervisor = locks.take(data / "supervisor.lock")
     if supervisor is None:
         return running.tell(data)
     with supervisor:

@@ -7,7 +7,6 @@ import datetime
 import os
 import pathlib
 import secrets
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -66,18 +65,19 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @contextlib.contextmanager
 def reserve() -> Iterator[None]:
     """Put the addresses of this run's servers into the environment, for xdist's workers too."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="opsconsole-tests-"))
-    (folder / "static").mkdir()
-    wanted = {databases.SCRATCH: str(folder), databases.RUN: secrets.token_hex(4), "PLAIN_HTTP": "yes"}
-    wanted |= {"STATIC_ROOT": str(folder / "static"), "DATABASE_POOL": "0"}
     with contextlib.ExitStack() as stack:
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
         if os.environ.get("DATABASE_URL"):
+            folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            wanted = {"SECRET_KEY": os.environ.get("SECRET_KEY") or secrets.token_urlsafe(64)}
             wanted["DATABASE_OWNER_URL"] = os.environ.get("DATABASE_OWNER_URL") or os.environ["DATABASE_URL"]
-            wanted["SECRET_KEY"] = os.environ.get("SECRET_KEY") or secrets.token_urlsafe(64)
         else:
             place = stack.enter_context(servers.throwaway())
-            wanted = {**place.environment(), **wanted, databases.EMBEDDED: str(place.data)}
+            folder = place.data / "scratch"
+            folder.mkdir()
+            wanted = {**place.environment(), databases.EMBEDDED: str(place.data)}
+        wanted |= {databases.SCRATCH: str(folder), databases.RUN: secrets.token_hex(4)}
+        wanted |= {"PLAIN_HTTP": "yes", "DATABASE_POOL": "0", "STATIC_ROOT": str(folder / "static")}
+        (folder / "static").mkdir()
         os.environ.update(wanted)
         yield
         if databases.EMBEDDED not in os.environ:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import pathlib
 import subprocess
@@ -15,7 +14,7 @@ from django.core import management
 from django.db import connections
 from psycopg import sql
 
-from opsconsole.local import servers
+from opsconsole.local import locks, servers
 
 SCRATCH = "OPSCONSOLE_TEST_SCRATCH"
 RUN = "OPSCONSOLE_TEST_RUN"
@@ -37,7 +36,7 @@ def scratch() -> pathlib.Path:
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
     """Let one process of this run in."""
-    with servers.lock(scratch() / "run.lock", fcntl.LOCK_EX):
+    with locks.hold(scratch() / "run.lock"):
         yield
 
 

@@ -18,7 +18,7 @@ import psycopg.conninfo
 
 from opsconsole.local import servers
 
-READY_WITHIN_S = 90.0
+READY_WITHIN_S = 180.0
 # Short, so that a test can wait for it.
 BODY_DEADLINE_SECONDS = 2
 

@@ -21,6 +21,10 @@ class CannotStart(Exception):
     """A server cannot be started; the message is the one sentence to show."""
 
 
+class PortTaken(CannotStart):
+    """Something took the port between the look and the start."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Account:
     """An account of this machine, ours or one to drop to."""

@@ -130,6 +130,8 @@ class Postgres:
             if "shared memory block" not in said:
                 break
             time.sleep(0.5)
+        if "could not create any TCP/IP sockets" in said:
+            raise account.PortTaken(f"PostgreSQL did not start: port {self.port} was taken.")
         fatal = [
             line for line in said.splitlines() if "FATAL" in line or "PANIC" in line
         ] or said.splitlines()

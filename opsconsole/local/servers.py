@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import fcntl
 import hashlib
 import json
 import os
@@ -22,14 +21,14 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from typing import IO
 
-from opsconsole.local import account, postgres, processes, valkey
+from opsconsole.local import account, locks, postgres, processes, valkey
 
 PROJECT = pathlib.Path(__file__).resolve().parent.parent.parent
 # The system's limit is 107 bytes, on some 103.
 SOCKET_PATH_BYTES_MOST = 100
 WAIT_FOR_OTHERS_S = 120.0
+PORTS_TRIED = 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +102,7 @@ def open_place(data: pathlib.Path, *, is_throwaway: bool = False) -> Place:
         data.mkdir(mode=0o711)
         # Against a narrow umask: the account of the servers passes through, and sees nothing.
         data.chmod(0o711)
-    with lock(data / "words.lock", fcntl.LOCK_EX):
+    with locks.hold(data / "words.lock"):
         runner = account.choose()
         words = _read_words(data / "words.json")
         if not words:
@@ -123,9 +122,8 @@ def open_place(data: pathlib.Path, *, is_throwaway: bool = False) -> Place:
 def start(place: Place) -> dict[str, subprocess.Popen[bytes]]:
     """Start both servers, ready to use; whoever calls this holds the supervisor's lock."""
     stop(place)
-    _take_a_port(place)
     place.postgres.initialise(place.words["superuser_password"])
-    children = {"postgres": place.postgres.start()}
+    children = {"postgres": _start_on_a_free_port(place)}
     try:
         processes.remember(place.started, "postgres", children["postgres"].pid)
         place.postgres.prepare(
@@ -174,10 +172,10 @@ def use(data: pathlib.Path) -> Iterator[Place]:
     until = time.monotonic() + WAIT_FOR_OTHERS_S
     while True:
         place = open_place(data)
-        supervisor = try_lock(data / "supervisor.lock")
+        supervisor = locks.take(data / "supervisor.lock")
         if supervisor is not None:
             break
-        with lock(data / "users.lock", fcntl.LOCK_SH):
+        with locks.hold(data / "users.lock", shared=True):
             if are_running(place):
                 yield place
                 return
@@ -189,7 +187,7 @@ def use(data: pathlib.Path) -> Iterator[Place]:
         try:
             yield place
         finally:
-            with lock(data / "users.lock", fcntl.LOCK_EX):
+            with locks.hold(data / "users.lock"):
                 stop(place)
             reap(children)
 
@@ -201,7 +199,9 @@ def throwaway() -> Iterator[Place]:
     for left in base.glob("opsconsole-throwaway-*"):
         _sweep(left)
     data = pathlib.Path(tempfile.mkdtemp(prefix="opsconsole-throwaway-", dir=base))
-    with _must_lock(data / "supervisor.lock"):
+    supervisor = locks.take(data / "supervisor.lock")
+    assert supervisor is not None, "the folder is new"
+    with supervisor:
         data.chmod(0o711)
         place = open_place(data, is_throwaway=True)
         try:
@@ -210,36 +210,11 @@ def throwaway() -> Iterator[Place]:
             _remove(place)
 
 
-@contextlib.contextmanager
-def lock(path: pathlib.Path, kind: int) -> Iterator[None]:
-    """Hold the lock `path`, waiting for it."""
-    with path.open("a") as file:
-        fcntl.flock(file, kind)
-        yield
-
-
-def try_lock(path: pathlib.Path) -> IO[str] | None:
-    """Return the lock `path` held until it is closed, or nothing when another process holds it."""
-    file = path.open("a")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        return None
-    return file
-
-
-def _must_lock(path: pathlib.Path) -> IO[str]:
-    file = try_lock(path)
-    assert file is not None, f"{path} is new"
-    return file
-
-
 def _sweep(left: pathlib.Path) -> None:
     """Remove what a killed test run left; a living one holds its lock."""
     if not (left / "supervisor.lock").exists() or left.stat().st_uid != os.geteuid():
         return
-    held = try_lock(left / "supervisor.lock")
+    held = locks.take(left / "supervisor.lock")
     if held is not None:
         with held:
             _remove(open_place(left, is_throwaway=True))
@@ -289,6 +264,14 @@ def _socket_folder(servers: pathlib.Path, runner: account.Account) -> pathlib.Pa
             f"{far} is in the way: it must be a folder that only {runner.name} can open."
         )
     return far
+
+
+def _start_on_a_free_port(place: Place) -> subprocess.Popen[bytes]:
+    for _ in range(PORTS_TRIED):
+        _take_a_port(place)
+        with contextlib.suppress(account.PortTaken):
+            return place.postgres.start()
+    raise account.CannotStart("PostgreSQL did not start: each port that was free was taken a moment later.")
 
 
 def _take_a_port(place: Place) -> None:
