@@ -20,6 +20,8 @@ SELECT EXISTS (SELECT FROM first_seen WHERE project_id = %s AND dimension = 'env
 """
 
 _AHEAD_US = 10 * moments.SECOND_US
+#: Times beyond are nobody's, and some of them are no dates.
+_REACH_US = 100 * 366 * moments.DAY_US
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,6 +143,8 @@ def read(request: http.HttpRequest, slug: str) -> Asked:
 def _stretch(query: Mapping[str, str], now_us: int) -> tuple[buckets.Range, Problem | None]:
     try:
         found, problem = buckets.read_range(query, now_us=now_us), None
+        if abs(found.from_us - now_us) > _REACH_US:
+            raise buckets.UnreadableRange("a range lies within a hundred years of now.")
     except buckets.UnreadableRange as error:
         found = buckets.read_range({}, now_us=now_us)
         problem = Problem(f"{str(error)[:1].upper()}{str(error)[1:]} Showing the {found.words} instead.")

@@ -4,89 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from analytics import buckets, grains, ranges, signals
+from analytics import buckets, ranges, signals
 from analytics import tally as tallies
-from operations import display, filters, histogram, rejections
+from operations import display, filters, histogram
 from operations import endings as ended_how
 from operations import marks as marking
-
-#: What a group of `tally` may be by, besides the keys of the tally: the signals, and steps of time.
-STEPS = {"minute": buckets.MINUTE, "hour": buckets.HOUR, "day": buckets.DAY}
-GROUPS_MAX = 10_000
-
-
-class Group(NamedTuple):
-    """Operations under equal keys."""
-
-    keys: dict[str, str | int | None]
-    operations: int
-    duration_us: int
-
-
-class Counts(NamedTuple):
-    """An answer from the tally, and the stretch that it covers after widening to whole buckets."""
-
-    from_us: int
-    to_us: int
-    groups: list[Group]
-
-
-def tally(
-    *,
-    project_id: int,
-    since: int,
-    until: int,
-    group_by: Sequence[str],
-    query: filters.Query = filters.EMPTY,
-    now_us: int,
-) -> Counts:
-    """Count operations in [since, until), Unix microseconds, by keys, signals or steps of time; most first.
-
-    Raises `BadParameter` for a group that is none, or steps that are no longer kept, and `BadFilter` for a
-    term that only the facts can answer.
-    """
-    span = ranges.span(since, until, now_us=now_us)
-    steps = [name for name in group_by if name in STEPS]
-    by = [name for name in group_by if name in grains.KEYS]
-    _refuse_groups(group_by, steps, span)
-    if query.untallied:
-        listed = ", ".join(f"“{term}”" for term in query.untallied)
-        raise rejections.BadFilter(f"Counts cannot be filtered by {listed}: only lists can.", pointer="/q")
-    step_us = STEPS[steps[0]] if steps else 0
-    keys = [*by, *(["marks"] if "signal" in group_by and "marks" not in by else [])]
-    found = tallies.sums(project_id=project_id, query=query, span=span, by=keys, step_us=step_us)
-    groups: Counter[tuple[Any, ...]] = Counter()
-    durations: Counter[tuple[Any, ...]] = Counter()
-    for one in found:
-        values = dict(zip([*steps, *keys], one.keys, strict=False))
-        for signal in signals_of(values.get("marks", 0)) if "signal" in group_by else (None,):
-            key = tuple(signal if name == "signal" else values[name] for name in group_by)
-            groups[key] += one.operations
-            durations[key] += one.duration_us
-    ordered = sorted(groups.items(), key=lambda item: (-item[1], tuple(map(str, item[0]))))
-    if len(ordered) > GROUPS_MAX:
-        raise rejections.BadParameter(f"That is more than {GROUPS_MAX} groups; ask for fewer keys.")
-    return Counts(
-        span.from_us,
-        span.to_us,
-        [Group(dict(zip(group_by, key, strict=True)), number, durations[key]) for key, number in ordered],
-    )
-
-
-def _refuse_groups(group_by: Sequence[str], steps: list[str], span: ranges.Span) -> None:
-    known = (*grains.KEYS, "signal", *STEPS)
-    for name in group_by:
-        if name not in known:
-            raise rejections.BadParameter(f"group_by knows {', '.join(known)}.", pointer="/group_by")
-    if len(set(group_by)) != len(group_by) or len(steps) > 1:
-        raise rejections.BadParameter("group_by names a key once, and one step of time.", pointer="/group_by")
-    if steps and STEPS[steps[0]] < span.finest_us:
-        raise rejections.BadParameter(
-            "Minutes are kept for 48 hours and hours for 90 days; ask for a coarser step.",
-            pointer="/group_by",
-        )
 
 
 def signals_of(marks: int) -> Iterable[str | None]:

@@ -56,20 +56,34 @@ class Span:
     def pieces(self, *, step_us: int = 0, is_pace: bool = False) -> tuple[Piece, ...]:
         """Return what to read for counts in steps of `step_us`; for 0 the sum is enough."""
         start, found = self.from_us, []
-        cut = min(_up(_hours_from(self.now_us), buckets.DAY), self.to_us)
-        if start < _hours_from(self.now_us):
+        widths = [grain for grain in _WIDTHS if step_us % _WIDTHS[grain] == 0]
+        if start < _hours_from(self.now_us) and Grain.DAY not in widths:
+            # So far back there are days only, and the steps are hours: they begin with their day.
+            cut = min(_up(_hours_from(self.now_us), buckets.DAY), self.to_us)
             found.append(Piece(Grain.DAY, start, cut))
             start = cut
-        if self.has_minutes and (is_pace or (step_us and step_us % buckets.HOUR)):
-            found.append(Piece(Grain.PACE if is_pace else Grain.MINUTE, start, self.to_us))
-        else:
-            first, last = _up(start, buckets.HOUR), _down(self.to_us, buckets.HOUR)
-            if first >= last:
-                first = last = self.to_us
-            found.append(Piece(Grain.MINUTE, start, first))
-            found.append(Piece(Grain.HOUR, first, last))
-            found.append(Piece(Grain.MINUTE, last, self.to_us))
-        return tuple(piece for piece in found if piece.from_us < piece.to_us)
+        if is_pace:
+            return (*found, Piece(Grain.PACE, start, self.to_us))
+        return (*found, *_filled(start, self.to_us, widths))
+
+
+# The widest first.
+_WIDTHS = {Grain.DAY: buckets.DAY, Grain.HOUR: buckets.HOUR, Grain.MINUTE: buckets.MINUTE}
+
+
+def _filled(from_us: int, to_us: int, widths: list[Grain]) -> list[Piece]:
+    """Fill a stretch with as few and wide buckets as it holds whole, and its edges with narrower ones."""
+    if from_us >= to_us:
+        return []
+    width, narrower = _WIDTHS[widths[0]], widths[1:]
+    first, last = _up(from_us, width), _down(to_us, width)
+    if first >= last:
+        return _filled(from_us, to_us, narrower)
+    return [
+        *_filled(from_us, first, narrower),
+        Piece(widths[0], first, last),
+        *_filled(last, to_us, narrower),
+    ]
 
 
 def span(from_us: int, to_us: int, *, now_us: int) -> Span:

@@ -31,7 +31,7 @@ def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
         "timeline": timeline,
         "newer_url": _newer_url(question, found, before),
         "facets_url": question.link("operations/facets"),
-        "facets": _facets(question) if request.GET.get("facets") else None,
+        "facets": _facets(question) if request.GET.get("facets") and question.is_readable else None,
         "exports": [
             (kind.upper(), question.link("operations/export", format=kind)) for kind in exports.FORMATS
         ],
@@ -46,6 +46,8 @@ def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
 def facets_part(request: http.HttpRequest, slug: str) -> http.HttpResponse:
     """Show what there is to filter by, with counts."""
     question = asked.read(request, slug)
+    if not question.is_readable:
+        return http.HttpResponse(status=422)
     context = {"asked": question, "facets": _facets(question)}
     return shortcuts.render(request, "analytics/operations/_facets.html", context)
 
@@ -54,6 +56,8 @@ def facets_part(request: http.HttpRequest, slug: str) -> http.HttpResponse:
 def newer_part(request: http.HttpRequest, slug: str) -> http.HttpResponse:
     """Say how many calls stand above the list by now; the list itself never moves."""
     question = asked.read(request, slug)
+    if not question.is_readable:
+        return http.HttpResponse(status=422)
     try:
         after = cursors.read(request.GET.get("after", ""), project_id=question.project.pk)
     except rejections.BadCursor:

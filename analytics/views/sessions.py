@@ -53,7 +53,8 @@ def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
         "runtimes": sorted({call.runtime for call in calls if call.runtime}),
         "waterfall": charts.waterfall(label="Calls of this session", rows=lanes, now_us=now_us),
         "copy_url": links.absolute(request, operation.session_place(slug, session_id)),
-        "list_url": _list_url(slug, session_id, calls),
+        "list_url": _list_url(slug, calls, filters.term("session", session_id)),
+        "failing_url": _list_url(slug, calls, filters.term("session", session_id), signals.FAILING_TERM),
     }
     return shortcuts.render(request, "analytics/sessions/page.html", context)
 
@@ -75,10 +76,10 @@ def _depths(calls: list[find.Operation]) -> dict[str, int]:
     return depths
 
 
-def _list_url(slug: str, session_id: str, calls: list[find.Operation]) -> str:
+def _list_url(slug: str, calls: list[find.Operation], *terms: filters.Term) -> str:
     first, last = calls[0].start // buckets.MINUTE * buckets.MINUTE, calls[-1].start + buckets.MINUTE
     told = {
-        "q": str(filters.Query((filters.term("session", session_id),))),
+        "q": str(filters.Query(terms)),
         "from": display.iso(first),
         "to": display.iso(last),
     }

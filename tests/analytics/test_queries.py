@@ -8,7 +8,7 @@ import itertools
 import pytest
 
 from analytics import buckets, compaction, facets, queries, ranges
-from operations import display, grammar, rejections
+from operations import display, grammar
 from tests import make, traffic
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -143,51 +143,6 @@ def test_a_facet_shows_what_else_its_own_field_could_be() -> None:
     assert found["ending"].counts == [("failed", 1)]
     assert found["signal"].counts == [("structured_failure", 1)]
     assert found["model"].counts == [("", 1)]
-
-
-@pytest.mark.usefixtures("folded")
-def test_programs_may_group_by_keys_signals_and_steps() -> None:
-    def ask(*by: str, text: str = "") -> dict[tuple[object, ...], int]:
-        counts = queries.tally(
-            project_id=make.acme().pk,
-            since=NOW - 24 * HOUR,
-            until=NOW,
-            group_by=by,
-            query=grammar.parse(text),
-            now_us=NOW,
-        )
-        return {tuple(group.keys.values()): group.operations for group in counts.groups}
-
-    assert ask() == {(): 10}
-    assert ask("status") == {
-        ("done",): 6,
-        ("runtime_error",): 1,
-        ("timed_out",): 1,
-        ("contract_error",): 1,
-        ("running",): 1,
-    }
-    assert ask("effect", "signal", text="status:timed_out") == {
-        ("write", "timed_out"): 1,
-        ("write", "late_answer"): 1,
-        ("write", "phantom_failure"): 1,
-    }
-    assert ask("hour", text="tool:search") == {(NOW - HOUR,): 1}
-
-
-@pytest.mark.parametrize(
-    ("by", "text"),
-    [(["colour"], ""), (["tool", "tool"], ""), (["hour", "minute"], ""), (["tool"], "session:s1")],
-)
-def test_programs_are_refused_what_the_tally_cannot_say(by: list[str], text: str) -> None:
-    with pytest.raises((rejections.BadParameter, rejections.BadFilter)):
-        queries.tally(
-            project_id=make.acme().pk,
-            since=NOW - HOUR,
-            until=NOW,
-            group_by=by,
-            query=grammar.parse(text),
-            now_us=NOW,
-        )
 
 
 @pytest.mark.usefixtures("folded")

@@ -88,7 +88,14 @@ def test_a_filter_that_cannot_be_read_shows_no_calls_and_says_what_was_meant(bob
 
 
 @pytest.mark.parametrize(
-    "query", ["range=1y", "from=yesterday", "from=2026-03-10T12:00Z&to=2026-03-09T12:00Z"]
+    "query",
+    [
+        "range=1y",
+        "from=yesterday",
+        "from=2026-03-10T12:00Z&to=2026-03-09T12:00Z",
+        "from=9999-12-31T00:00Z&to=9999-12-31T23:59Z",
+        "from=0001-01-01T00:00Z&to=0001-01-02T00:00Z",
+    ],
 )
 def test_a_range_that_cannot_be_read_is_said_and_the_last_day_shown(bob, query):
     traffic.send(traffic.call("live", -5))
