@@ -71,7 +71,7 @@ def records(of: Canary) -> Iterator[Record]:
     error = {
         "category": of.short,
         "suggested_actions": [of.token],
-        "text": f"login with {of.token} failed {of.words}",
+        "text": f"{of.words}: login with {of.token} failed",
     }
     ended = {"ended_at": ago(50), "error": error, "output": {"compact": hidden}}
     conflict = dict.fromkeys(("resource", "expected_revision", "actual_revision"), of.token)

@@ -69,7 +69,7 @@ def spans(of: canary.Canary) -> list[Any]:
         "gen_ai.system": of.token,
         of.token: of.token,
     }
-    events = [sample.exception(of.token, f"{of.token} refused, {of.words}"), (of.token, {of.token: of.token})]
+    events = [sample.exception(of.token, f"{of.words} refused {of.token}"), (of.token, {of.token: of.token})]
     whole = {
         "attributes": told,
         "events": events,
