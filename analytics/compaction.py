@@ -57,7 +57,7 @@ spread AS (
 ),
 held AS (
     DELETE FROM {table} AS known WHERE project_id = %(project_id)s
-        AND (grain = {hour} AND bucket = %(hour)s OR grain = {day} AND bucket = %(day)s
+        AND (grain IN ({hour}, {hour_pace}) AND bucket = %(hour)s OR grain = {day} AND bucket = %(day)s
             OR grain IN ({minute}, {pace_grain}) AND bucket >= %(hour)s AND bucket < %(hour_end)s)
         AND (grain::int, bucket, ARRAY[{keys_as_text}]) IN (
             SELECT grain, bucket, ARRAY[{keys_as_text}] FROM spread)
@@ -75,8 +75,7 @@ SELECT count(*) FROM taken
 
 _PACE = """
     UNION ALL
-    SELECT {grain}, bucket, {keys}, {sums}
-    FROM taken WHERE %(is_recent)s GROUP BY bucket, {kept}
+    SELECT {grain}, {bucket}, {keys}, {sums} FROM taken WHERE {condition} GROUP BY {bucket}, {kept}
 """
 
 # Primary key of the table.
@@ -96,6 +95,7 @@ def fold(*, now: datetime.datetime, rows: int = jobs.ROWS, for_s: float = jobs.R
         steps.append(functools.partial(_expire, table, Grain.MINUTE, minutes_before))
         steps.append(functools.partial(_expire, table, Grain.HOUR, hours_before))
     steps.append(functools.partial(_expire, "tally", Grain.PACE, minutes_before))
+    steps.append(functools.partial(_expire, "tally", Grain.HOUR_PACE, hours_before))
     return jobs.run("fold_tally", *steps, rows=rows, for_s=for_s)
 
 
@@ -152,11 +152,8 @@ def _fold_statement(table: str) -> str:
     keys, measures = KEYS[table], _MEASURES[table]
     pace = ""
     if table == "tally":
-        pace = _PACE.format(
-            grain=int(Grain.PACE),
-            keys=", ".join(pace_key(key) for key in keys),
-            sums=_sums(measures),
-            kept=", ".join(grains.PACE_KEYS),
+        pace = _pace(Grain.PACE, "bucket", "%(is_recent)s") + _pace(
+            Grain.HOUR_PACE, "%(hour)s::timestamptz", "true"
         )
     return _FOLD.format(
         table=table,
@@ -165,6 +162,7 @@ def _fold_statement(table: str) -> str:
         hour=int(Grain.HOUR),
         day=int(Grain.DAY),
         pace_grain=int(Grain.PACE),
+        hour_pace=int(Grain.HOUR_PACE),
         keys=", ".join(keys),
         keys_as_text=", ".join(f"{key}::text" for key in keys),
         measures=", ".join(measures),
@@ -174,9 +172,20 @@ def _fold_statement(table: str) -> str:
     )
 
 
-def pace_key(key: str) -> str:
-    """Return the SQL of a key as PACE keeps it."""
-    if key in grains.PACE_KEYS:
+def _pace(grain: Grain, bucket: str, condition: str) -> str:
+    return _PACE.format(
+        grain=int(grain),
+        bucket=bucket,
+        condition=condition,
+        keys=", ".join(kept_key(key, grain) for key in KEYS["tally"]),
+        sums=_sums(_MEASURES["tally"]),
+        kept=", ".join(grains.KEPT[grain]),
+    )
+
+
+def kept_key(key: str, grain: Grain) -> str:
+    """Return the SQL of a key as `grain` keeps it."""
+    if key in grains.KEPT.get(grain, (key,)):
         return key
     return "0" if key == "marks" else "NULL"
 

@@ -1,7 +1,7 @@
 """The grains of the tally, and the keys under which it counts.
 
-Writers append FRESH rows, a minute each. `compaction.py` moves them to MINUTE, HOUR, DAY and PACE at once,
-so a reader sums FRESH and exactly one other grain and is exact at every moment.
+Writers append FRESH rows, a minute each. `compaction.py` moves them to all other grains at once, so a reader
+sums FRESH and exactly one other grain for each stretch of time and is exact at every moment.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ class Grain(enum.IntEnum):
     MINUTE = 1
     HOUR = 2
     DAY = 3
-    PACE = 4  # a minute by environment, status and outcome only: for timelines without a filter
+    PACE = 4  # a minute by few keys: for timelines without a filter
+    HOUR_PACE = 5  # an hour by few keys: for timelines and headline numbers without a filter
 
 
 #: The keys of `tally` after (project_id, grain, bucket).
@@ -39,8 +40,11 @@ KEYS: tuple[str, ...] = (
     "contract_kind",
     "marks",
 )
-#: The keys that PACE keeps; the others are null there, and `marks` is 0.
-PACE_KEYS: tuple[str, ...] = ("environment", "status", "outcome")
+#: The keys that the grains with few keys keep; the others are null there, and `marks` is 0.
+KEPT: dict[Grain, tuple[str, ...]] = {
+    Grain.PACE: ("environment", "status", "outcome"),
+    Grain.HOUR_PACE: ("environment", "effect", "status", "outcome", "marks"),
+}
 #: The keys of `tally_histogram` after (project_id, grain, bucket).
 HISTOGRAM_KEYS: tuple[str, ...] = ("measure", "environment", "tool", "tool_version", "edge")
 

@@ -7,6 +7,7 @@ part is widened to whole hours or days, and the page says so. Pure; Unix microse
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 from typing import NamedTuple
 
 from analytics import buckets, grains
@@ -53,8 +54,10 @@ class Span:
         """Return the same stretch just before, widened as its own age demands."""
         return span(self.from_us - self.length_us, self.from_us, now_us=self.now_us)
 
-    def pieces(self, *, step_us: int = 0, is_pace: bool = False) -> tuple[Piece, ...]:
-        """Return what to read for counts in steps of `step_us`; for 0 the sum is enough."""
+    def pieces(
+        self, *, step_us: int = 0, keys: Collection[str] = grains.KEYS, is_histogram: bool = False
+    ) -> tuple[Piece, ...]:
+        """Return what to read for counts by `keys` in steps of `step_us`; for 0 the sum is enough."""
         start, found = self.from_us, []
         widths = [grain for grain in _WIDTHS if step_us % _WIDTHS[grain] == 0]
         if start < _hours_from(self.now_us) and Grain.DAY not in widths:
@@ -62,13 +65,24 @@ class Span:
             cut = min(_up(_hours_from(self.now_us), buckets.DAY), self.to_us)
             found.append(Piece(Grain.DAY, start, cut))
             start = cut
-        if is_pace:
-            return (*found, Piece(Grain.PACE, start, self.to_us))
-        return (*found, *_filled(start, self.to_us, widths))
+        found += _filled(start, self.to_us, widths)
+        if is_histogram:
+            return tuple(found)
+        return tuple(piece._replace(grain=_narrowest(piece.grain, keys)) for piece in found)
 
 
 # The widest first.
 _WIDTHS = {Grain.DAY: buckets.DAY, Grain.HOUR: buckets.HOUR, Grain.MINUTE: buckets.MINUTE}
+
+
+# The grains with few keys, by the grain they stand in for.
+_PACES = {Grain.HOUR: Grain.HOUR_PACE, Grain.MINUTE: Grain.PACE}
+
+
+def _narrowest(grain: Grain, keys: Collection[str]) -> Grain:
+    """Return the grain of the same width with the fewest rows that keeps `keys`."""
+    pace = _PACES.get(grain, grain)
+    return pace if set(keys) <= set(grains.KEPT.get(pace, ())) else grain
 
 
 def _filled(from_us: int, to_us: int, widths: list[Grain]) -> list[Piece]:

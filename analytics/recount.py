@@ -77,11 +77,11 @@ SELECT hour, sum(operations) FROM (
         AND day BETWEEN %(since)s::timestamptz::date - 1 AND %(until)s::timestamptz::date + 1
     UNION ALL
     SELECT date_trunc('hour', bucket, 'UTC'), 0 FROM tally
-    WHERE project_id = %(project_id)s AND grain BETWEEN {fresh} AND {pace}
+    WHERE project_id = %(project_id)s AND grain BETWEEN {fresh} AND {last}
         AND bucket >= %(since)s AND bucket < %(until)s
     UNION ALL
     SELECT date_trunc('hour', bucket, 'UTC'), 0 FROM tally_histogram
-    WHERE project_id = %(project_id)s AND grain BETWEEN {fresh} AND {pace}
+    WHERE project_id = %(project_id)s AND grain BETWEEN {fresh} AND {last}
         AND bucket >= %(since)s AND bucket < %(until)s
 ) AS rows GROUP BY hour ORDER BY hour
 """
@@ -158,6 +158,7 @@ def _spans(
         return
     for hour in hours:
         yield _Span(hour, hour + HOUR, Grain.HOUR)
+        yield _Span(hour, hour + HOUR, Grain.HOUR_PACE)
         if hour > now - grains.MINUTES_KEPT:
             yield _Span(hour, hour + HOUR, Grain.MINUTE)
             yield _Span(hour, hour + HOUR, Grain.PACE)
@@ -170,14 +171,14 @@ def _hours(project_id: int, day: datetime.datetime) -> dict[datetime.datetime, i
     span = _Span(day, day + DAY, Grain.DAY)
     with _snapshot(span) as cursor:
         cursor.execute(
-            _HOURS.format(fresh=int(Grain.FRESH), pace=int(Grain.PACE)), _parameters(project_id, span)
+            _HOURS.format(fresh=int(Grain.FRESH), last=int(max(Grain))), _parameters(project_id, span)
         )
         return {hour: int(count) for hour, count in cursor.fetchall()}
 
 
 def _compare(project_id: int, table: str, span: _Span) -> list[Difference]:
     """Return where the facts and the tally of one span differ."""
-    if span.grain == Grain.PACE and table != "tally":
+    if span.grain in grains.KEPT and table != "tally":
         return []
     keys = compaction.KEYS[table]
     with _snapshot(span) as cursor:
@@ -206,7 +207,7 @@ def _snapshot(span: _Span) -> Iterator[Any]:
 
 
 def _parameters(project_id: int, span: _Span) -> dict[str, Any]:
-    widths = {Grain.HOUR: HOUR, Grain.DAY: DAY}
+    widths = {Grain.HOUR: HOUR, Grain.HOUR_PACE: HOUR, Grain.DAY: DAY}
     return {
         "project_id": project_id,
         "since": span.since,
@@ -230,7 +231,7 @@ def _statement(table: str, grain: Grain, is_from_hours: bool) -> str:
             day=int(Grain.DAY),
         )
     else:
-        kept = [compaction.pace_key(key) if grain == Grain.PACE else key for key in keys]
+        kept = [compaction.kept_key(key, grain) for key in keys]
         counted = (_COUNT if table == "tally" else _COUNT_MEASURES).format(
             keys=", ".join(f"{value} AS {key}" for value, key in zip(kept, keys, strict=True)),
             kept=", ".join(kept),

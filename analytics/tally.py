@@ -11,12 +11,9 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from analytics import buckets, grains, ranges
+from analytics import grains, ranges
 from analytics.grains import Grain
 from operations import filters, moments
-
-#: Fields of the grammar that PACE can answer.
-_PACE_FIELDS = frozenset({"env", "status", "outcome"})
 
 # Primary key (project_id, grain, bucket, id): one range of it for each piece.
 _PIECE = """
@@ -51,12 +48,11 @@ def sums(
     """
     assert query.is_tallied
     assert set(by) <= set(grains.KEYS)
-    is_pace = can_pace(query, span, by=by, step_us=step_us)
     keys = [*([_step(step_us)] if step_us else []), *by]
     found = _select(
         project_id,
         query,
-        span.pieces(step_us=step_us, is_pace=is_pace),
+        span.pieces(step_us=step_us, keys=needed(query, by)),
         keys=", ".join(keys) or "NULL",
         grouping=", ".join(str(place + 1) for place in range(len(keys))) or "()",
     )
@@ -81,7 +77,7 @@ def sums_apart(
     found = _select(
         project_id,
         query,
-        span.pieces(),
+        span.pieces(keys=needed(query, by)),
         keys=f"grouping({names}), {names}",
         grouping=f"GROUPING SETS ({', '.join(f'({name})' for name in by)})",
     )
@@ -93,14 +89,9 @@ def sums_apart(
     return apart
 
 
-def can_pace(query: filters.Query, span: ranges.Span, *, by: Sequence[str], step_us: int) -> bool:
-    """Tell whether the few rows of PACE answer this, rather than the many of MINUTE."""
-    return (
-        span.has_minutes
-        and step_us % buckets.HOUR != 0
-        and set(by) <= set(grains.PACE_KEYS)
-        and all(term.field in _PACE_FIELDS for term in query.terms)
-    )
+def needed(query: filters.Query, by: Sequence[str]) -> frozenset[str]:
+    """Return the keys that a question looks at."""
+    return frozenset((*by, *(term.described.column for term in query.terms)))
 
 
 def histogram(
@@ -109,7 +100,7 @@ def histogram(
     """Return the operations of each (tool, log bucket); of `query`, only env, tool and version count."""
     held = filters.Query(tuple(term for term in query.terms if term.field in {"env", "tool", "version"}))
     condition, bound = filters.condition(held)
-    pieces, places = _pieces("tally_histogram", span.pieces(), project_id)
+    pieces, places = _pieces("tally_histogram", span.pieces(is_histogram=True), project_id)
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT tool, edge, sum(operations)::bigint FROM ({pieces}) AS piece "

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from analytics import asked, buckets, charts, facets, queries, ranges
+from analytics import asked, buckets, charts, facets, grains, queries, ranges, tally
 from operations import endings, filters, find
 
 
@@ -74,7 +74,7 @@ def _bins(span: ranges.Span, query: filters.Query) -> buckets.Bins:
     """Choose bins as fine as can be read fast: a filter on many minutes is read by the hour."""
     finest = span.finest_us
     is_many = span.length_us > 6 * buckets.HOUR
-    if is_many and any(term.field not in {"env", "status", "outcome"} for term in query.terms):
+    if is_many and not tally.needed(query, ()) <= set(grains.KEPT[grains.Grain.PACE]):
         finest = max(finest, buckets.HOUR)
     return buckets.bins(buckets.Range(span.from_us, span.to_us), finest_us=finest)
 

@@ -49,11 +49,11 @@ def write(number: int, minutes_ago: int, tool: str | None, ending: dict[str, Any
 
 def answers(grain: Grain, since: datetime.datetime) -> list[tuple[Any, ...]]:
     """What a reader of `grain` is told from `since` on, by minute, hour or day, every key and both tables."""
-    width = {Grain.HOUR: "1 hour", Grain.DAY: "1 day"}.get(grain, "1 minute")
+    width = {Grain.HOUR: "1 hour", Grain.HOUR_PACE: "1 hour", Grain.DAY: "1 day"}.get(grain, "1 minute")
     found: list[tuple[Any, ...]] = []
     for table in compaction.TABLES:
-        kept = [compaction.pace_key(k) if grain == Grain.PACE else k for k in compaction.KEYS[table]]
-        if grain == Grain.PACE and table != "tally":
+        kept = [compaction.kept_key(k, grain) for k in compaction.KEYS[table]]
+        if grain in grains.KEPT and table != "tally":
             continue
         duration = "sum(duration_us)" if table == "tally" else "0"
         places = ", ".join(str(n + 3) for n in range(len(kept)))
@@ -75,6 +75,7 @@ def all_answers() -> list[list[tuple[Any, ...]]]:
         answers(Grain.MINUTE, minutes_from),
         answers(Grain.PACE, minutes_from),
         answers(Grain.HOUR, always.replace(minute=0)),
+        answers(Grain.HOUR_PACE, always.replace(minute=0)),
         answers(Grain.DAY, always.replace(hour=0)),
     ]
 
@@ -112,8 +113,8 @@ def test_equal_keys_do_not_pile_up_in_any_grain() -> None:
         write(n, 61, "search", {"status": "done", "outcome": "success"}, 100)
         compaction.fold(now=NOW)
 
-    assert [rows(grain) for grain in Grain] == [0, 1, 1, 1, 1]
-    assert [rows(grain, "tally_histogram") for grain in Grain] == [0, 1, 1, 1, 0]
+    assert [rows(grain) for grain in Grain] == [0, 1, 1, 1, 1, 1]
+    assert [rows(grain, "tally_histogram") for grain in Grain] == [0, 1, 1, 1, 0, 0]
 
 
 def test_what_adds_up_to_nothing_is_dropped() -> None:
@@ -132,14 +133,14 @@ def test_minutes_go_after_two_days_and_hours_after_ninety() -> None:
     compaction.fold(now=NOW)
     compaction.fold(now=NOW + grains.MINUTES_KEPT)
 
-    assert [rows(grain) for grain in Grain] == [0, 1, 1, 1, 1]
+    assert [rows(grain) for grain in Grain] == [0, 1, 1, 1, 1, 1]
     compaction.fold(now=NOW + grains.MINUTES_KEPT + 2 * HOUR)
 
-    assert [rows(grain) for grain in Grain] == [0, 0, 1, 1, 0]
+    assert [rows(grain) for grain in Grain] == [0, 0, 1, 1, 0, 1]
     compaction.fold(now=NOW + grains.HOURS_KEPT + 2 * HOUR)
 
-    assert [rows(grain) for grain in Grain] == [0, 0, 0, 1, 0]
-    assert [rows(grain, "tally_histogram") for grain in Grain] == [0, 0, 0, 1, 0]
+    assert [rows(grain) for grain in Grain] == [0, 0, 0, 1, 0, 0]
+    assert [rows(grain, "tally_histogram") for grain in Grain] == [0, 0, 0, 1, 0, 0]
 
 
 def test_a_second_folder_leaves_a_taken_job_alone() -> None:

@@ -43,7 +43,7 @@ def test_a_recount_finds_every_operation_and_no_difference(calls: None) -> None:
         compaction.fold(now=NOW)
 
 
-@pytest.mark.parametrize("grain", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("grain", [0, 1, 2, 3, 4, 5])
 def test_a_row_missing_from_any_grain_is_found(calls: None, grain: int) -> None:
     if grain:
         compaction.fold(now=NOW)
@@ -72,7 +72,12 @@ def test_a_fact_that_was_changed_without_being_counted_is_found(calls: None) -> 
     spoil("UPDATE operation SET tool = 'refund' WHERE operation_id = '1'")
 
     found = recount.verify(now=NOW).differences
-    assert {(d.keys["tool"], d.operations) for d in found} == {("refund", 1), ("search", -1)}
+    # Two tools under one id set a mark too, which is all that the grain with few keys sees of it.
+    assert {(d.keys["tool"], d.operations) for d in found if d.grain != "hour_pace"} == {
+        ("refund", 1),
+        ("search", -1),
+    }
+    assert {d.operations for d in found if d.grain == "hour_pace"} == {1, -1}
 
 
 def test_the_last_days_alone_can_be_recounted(calls: None) -> None:
