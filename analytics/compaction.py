@@ -94,8 +94,8 @@ def fold(*, now: datetime.datetime, rows: int = jobs.ROWS, for_s: float = jobs.R
     for table in TABLES:
         steps.append(functools.partial(_expire, table, Grain.MINUTE, minutes_before))
         steps.append(functools.partial(_expire, table, Grain.HOUR, hours_before))
+        steps.append(functools.partial(_expire, table, Grain.HOUR_PACE, hours_before))
     steps.append(functools.partial(_expire, "tally", Grain.PACE, minutes_before))
-    steps.append(functools.partial(_expire, "tally", Grain.HOUR_PACE, hours_before))
     return jobs.run("fold_tally", *steps, rows=rows, for_s=for_s)
 
 
@@ -150,11 +150,9 @@ def _next(table: str, grain: Grain, *, before: datetime.datetime) -> tuple[int, 
 @functools.cache
 def _fold_statement(table: str) -> str:
     keys, measures = KEYS[table], _MEASURES[table]
-    pace = ""
-    if table == "tally":
-        pace = _pace(Grain.PACE, "bucket", "%(is_recent)s") + _pace(
-            Grain.HOUR_PACE, "%(hour)s::timestamptz", "true"
-        )
+    pace = _pace(table, Grain.HOUR_PACE, "%(hour)s::timestamptz", "true")
+    if Grain.PACE in grains.KEPT[table]:
+        pace += _pace(table, Grain.PACE, "bucket", "%(is_recent)s")
     return _FOLD.format(
         table=table,
         fresh=int(Grain.FRESH),
@@ -172,20 +170,20 @@ def _fold_statement(table: str) -> str:
     )
 
 
-def _pace(grain: Grain, bucket: str, condition: str) -> str:
+def _pace(table: str, grain: Grain, bucket: str, condition: str) -> str:
     return _PACE.format(
         grain=int(grain),
         bucket=bucket,
         condition=condition,
-        keys=", ".join(kept_key(key, grain) for key in KEYS["tally"]),
-        sums=_sums(_MEASURES["tally"]),
-        kept=", ".join(grains.KEPT[grain]),
+        keys=", ".join(kept_key(key, table, grain) for key in KEYS[table]),
+        sums=_sums(_MEASURES[table]),
+        kept=", ".join(grains.KEPT[table][grain]),
     )
 
 
-def kept_key(key: str, grain: Grain) -> str:
+def kept_key(key: str, table: str, grain: Grain) -> str:
     """Return the SQL of a key as `grain` keeps it."""
-    if key in grains.KEPT.get(grain, (key,)):
+    if key in grains.KEPT[table].get(grain, (key,)):
         return key
     return "0" if key == "marks" else "NULL"
 

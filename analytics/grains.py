@@ -40,13 +40,18 @@ KEYS: tuple[str, ...] = (
     "contract_kind",
     "marks",
 )
-#: The keys that the grains with few keys keep; the others are null there, and `marks` is 0.
-KEPT: dict[Grain, tuple[str, ...]] = {
-    Grain.PACE: ("environment", "status", "outcome"),
-    Grain.HOUR_PACE: ("environment", "effect", "status", "outcome", "marks"),
-}
 #: The keys of `tally_histogram` after (project_id, grain, bucket).
 HISTOGRAM_KEYS: tuple[str, ...] = ("measure", "environment", "tool", "tool_version", "edge")
+
+#: The keys that the grains with few keys keep in each table; the others are null there, and `marks` is 0.
+KEPT: dict[str, dict[Grain, tuple[str, ...]]] = {
+    "tally": {
+        Grain.PACE: ("environment", "status", "outcome"),
+        Grain.HOUR_PACE: ("environment", "tool", "effect", "status", "outcome", "code", "marks"),
+    },
+    "tally_histogram": {Grain.HOUR_PACE: ("measure", "environment", "edge")},
+}
+FEW_KEYS = frozenset({Grain.PACE, Grain.HOUR_PACE})
 
 MINUTES_KEPT = datetime.timedelta(microseconds=buckets.MINUTES_KEPT)
 HOURS_KEPT = datetime.timedelta(microseconds=buckets.HOURS_KEPT)

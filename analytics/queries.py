@@ -179,11 +179,7 @@ def percentiles(
     *, project_id: int, query: filters.Query, span: ranges.Span, measure: str = "duration"
 ) -> Percentiles | None:
     """Return the percentiles of a measure, at most 10 % off; None when nothing was measured."""
-    counts: Counter[int] = Counter()
-    for (_, edge), number in tallies.histogram(
-        project_id=project_id, query=query, span=span, measure=measure
-    ).items():
-        counts[edge] += number
+    counts = tallies.histogram(project_id=project_id, query=query, span=span, measure=measure)
     found = [histogram.percentile(counts, share) for share in (0.5, 0.95, 0.99)]
     p50, p95, p99 = found
     if p50 is None or p95 is None or p99 is None:

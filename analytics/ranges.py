@@ -55,7 +55,7 @@ class Span:
         return span(self.from_us - self.length_us, self.from_us, now_us=self.now_us)
 
     def pieces(
-        self, *, step_us: int = 0, keys: Collection[str] = grains.KEYS, is_histogram: bool = False
+        self, *, step_us: int = 0, keys: Collection[str] = grains.KEYS, table: str = "tally"
     ) -> tuple[Piece, ...]:
         """Return what to read for counts by `keys` in steps of `step_us`; for 0 the sum is enough."""
         start, found = self.from_us, []
@@ -66,9 +66,7 @@ class Span:
             found.append(Piece(Grain.DAY, start, cut))
             start = cut
         found += _filled(start, self.to_us, widths)
-        if is_histogram:
-            return tuple(found)
-        return tuple(piece._replace(grain=_narrowest(piece.grain, keys)) for piece in found)
+        return tuple(piece._replace(grain=_narrowest(piece.grain, keys, table)) for piece in found)
 
 
 # The widest first.
@@ -79,10 +77,10 @@ _WIDTHS = {Grain.DAY: buckets.DAY, Grain.HOUR: buckets.HOUR, Grain.MINUTE: bucke
 _PACES = {Grain.HOUR: Grain.HOUR_PACE, Grain.MINUTE: Grain.PACE}
 
 
-def _narrowest(grain: Grain, keys: Collection[str]) -> Grain:
+def _narrowest(grain: Grain, keys: Collection[str], table: str) -> Grain:
     """Return the grain of the same width with the fewest rows that keeps `keys`."""
     pace = _PACES.get(grain, grain)
-    return pace if set(keys) <= set(grains.KEPT.get(pace, ())) else grain
+    return pace if set(keys) <= set(grains.KEPT[table].get(pace, ())) else grain
 
 
 def _filled(from_us: int, to_us: int, widths: list[Grain]) -> list[Piece]:

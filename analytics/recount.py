@@ -178,7 +178,7 @@ def _hours(project_id: int, day: datetime.datetime) -> dict[datetime.datetime, i
 
 def _compare(project_id: int, table: str, span: _Span) -> list[Difference]:
     """Return where the facts and the tally of one span differ."""
-    if span.grain in grains.KEPT and table != "tally":
+    if span.grain in grains.FEW_KEYS and span.grain not in grains.KEPT[table]:
         return []
     keys = compaction.KEYS[table]
     with _snapshot(span) as cursor:
@@ -231,7 +231,7 @@ def _statement(table: str, grain: Grain, is_from_hours: bool) -> str:
             day=int(Grain.DAY),
         )
     else:
-        kept = [compaction.kept_key(key, grain) for key in keys]
+        kept = [compaction.kept_key(key, table, grain) for key in keys]
         counted = (_COUNT if table == "tally" else _COUNT_MEASURES).format(
             keys=", ".join(f"{value} AS {key}" for value, key in zip(kept, keys, strict=True)),
             kept=", ".join(kept),

@@ -94,20 +94,19 @@ def needed(query: filters.Query, by: Sequence[str]) -> frozenset[str]:
     return frozenset((*by, *(term.described.column for term in query.terms)))
 
 
-def histogram(
-    *, project_id: int, query: filters.Query, span: ranges.Span, measure: str
-) -> dict[tuple[str | None, int], int]:
-    """Return the operations of each (tool, log bucket); of `query`, only env, tool and version count."""
+def histogram(*, project_id: int, query: filters.Query, span: ranges.Span, measure: str) -> dict[int, int]:
+    """Return the operations in each log bucket of a measure; of `query`, only env, tool and version count."""
     held = filters.Query(tuple(term for term in query.terms if term.field in {"env", "tool", "version"}))
     condition, bound = filters.condition(held)
-    pieces, places = _pieces("tally_histogram", span.pieces(is_histogram=True), project_id)
+    asked = span.pieces(keys=needed(held, ("measure", "edge")), table="tally_histogram")
+    pieces, places = _pieces("tally_histogram", asked, project_id)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT tool, edge, sum(operations)::bigint FROM ({pieces}) AS piece "
-            f"WHERE measure = %s AND {condition} GROUP BY tool, edge HAVING sum(operations) <> 0",
+            f"SELECT edge, sum(operations)::bigint FROM ({pieces}) AS piece "
+            f"WHERE measure = %s AND {condition} GROUP BY edge HAVING sum(operations) <> 0",
             [*places, measure, *bound],
         )
-        return {(row[0], row[1]): row[2] for row in cursor.fetchall()}
+        return dict(cursor.fetchall())
 
 
 def _select(

@@ -74,7 +74,7 @@ def _bins(span: ranges.Span, query: filters.Query) -> buckets.Bins:
     """Choose bins as fine as can be read fast: a filter on many minutes is read by the hour."""
     finest = span.finest_us
     is_many = span.length_us > 6 * buckets.HOUR
-    if is_many and not tally.needed(query, ()) <= set(grains.KEPT[grains.Grain.PACE]):
+    if is_many and not tally.needed(query, ()) <= set(grains.KEPT["tally"][grains.Grain.PACE]):
         finest = max(finest, buckets.HOUR)
     return buckets.bins(buckets.Range(span.from_us, span.to_us), finest_us=finest)
 
