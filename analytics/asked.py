@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from urllib import parse
 
@@ -87,14 +88,22 @@ class Asked:
         **extra: str | int | None,
     ) -> str:
         """Return the address of a page of this project with the same question, but for what is changed."""
-        told: dict[str, str | int] = {
-            "q": str(self.query if query is None else query),
-            **(self.stretch if stretch is None else stretch).query,
-        }
+        said = self._query_said if query is None else parse.quote_plus(str(query))
+        during = self._stretch_said if stretch is None else parse.urlencode(stretch.query)
+        told = {name: value for name, value in extra.items() if value is not None}
         if self.refresh:
             told["refresh"] = self.refresh
-        told.update({name: value for name, value in extra.items() if value is not None})
-        return f"/p/{self.project.slug}/{path or ''}?{parse.urlencode(told)}"
+        more = f"&{parse.urlencode(told)}" if told else ""
+        return f"/p/{self.project.slug}/{path or ''}?q={said}&{during}{more}"
+
+    # A page has hundreds of links that differ in one of the two.
+    @functools.cached_property
+    def _query_said(self) -> str:
+        return parse.quote_plus(str(self.query))
+
+    @functools.cached_property
+    def _stretch_said(self) -> str:
+        return parse.urlencode(self.stretch.query)
 
     @property
     def presets(self) -> list[tuple[str, str, bool]]:

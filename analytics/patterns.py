@@ -9,7 +9,7 @@ from analytics import signals
 from operations import find
 from operations.marks import Mark
 
-_FAILING = signals.FAILING | Mark.PHANTOM_FAILURE
+_FAILING = signals.FAILING | int(Mark.PHANTOM_FAILURE)
 
 
 def notes(calls: Sequence[find.Operation]) -> dict[tuple[str, int], list[str]]:

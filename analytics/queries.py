@@ -63,31 +63,43 @@ def compare(*, project_id: int, query: filters.Query, span: ranges.Span, before:
     )
 
 
-def overview(
-    *, project_id: int, query: filters.Query, span: ranges.Span, compared: Compared, bins: buckets.Bins
-) -> Overview:
-    """Count every signal over `span`, over the same span before, and along `bins`."""
+_Counted = Sequence[tuple[int | None, signals.Key, int]]
+
+
+class Line(NamedTuple):
+    """The operations of a span along bins, as (bin, key, number)."""
+
+    bins: buckets.Bins
+    counted: _Counted
+
+
+def along(*, project_id: int, query: filters.Query, span: ranges.Span, bins: buckets.Bins) -> Line:
+    """Read a span along `bins`; `overview` and `endings_of` tell it."""
     by = ("effect", "status", "outcome", "marks")
-    here = tallies.sums(project_id=project_id, query=query, span=span, by=by, step_us=bins.step_us)
-    now = [(bins.index(one.keys[0]), signals.Key(*one.keys[1:]), one.operations) for one in here]
+    found = tallies.sums(project_id=project_id, query=query, span=span, by=by, step_us=bins.step_us)
+    return Line(
+        bins, [(bins.index(one.keys[0]), signals.Key(*one.keys[1:]), one.operations) for one in found]
+    )
+
+
+def overview(line: Line, compared: Compared) -> Overview:
+    """Count every signal along a line, and over the span before it."""
+    now, bins = line.counted, line.bins.number
     was = [(None, key, number) for key, _, _, number in compared.before]
-    line = [0] * bins.number
+    numbers = [0] * bins
     for place, _, number in now:
         if place is not None:
-            line[place] += number
-    failing, failing_line = _rate(signals.FAILING, signals.FINISHED, now, bins.number)
+            numbers[place] += number
+    failing, failing_line = _rate(signals.FAILING, signals.FINISHED, now, bins)
     return Overview(
         operations=sum(number for *_, number in now),
         operations_before=sum(number for *_, number in was),
         failing=failing,
         failing_before=_rate(signals.FAILING, signals.FINISHED, was, 0)[0],
         failing_line=failing_line,
-        line=tuple(line),
-        rates={name: _rate_of(signal, now, was, bins.number) for name, signal in signals.SIGNALS.items()},
+        line=tuple(numbers),
+        rates={name: _rate_of(signal, now, was, bins) for name, signal in signals.SIGNALS.items()},
     )
-
-
-_Counted = Sequence[tuple[int | None, signals.Key, int]]
 
 
 def _rate_of(signal: signals.Signal, now: _Counted, was: _Counted, bins: int) -> Rate:
@@ -99,32 +111,44 @@ def _rate(
     mark: int, base: signals.Base, counted: _Counted, bins: int
 ) -> tuple[display.Share, tuple[float | None, ...]]:
     """Return how many of `base` have any of `mark`, in all and along the bins."""
+    # A flag's own "and" costs twenty times that of a number.
+    bits = int(mark)
     part, whole = [0] * (bins + 1), [0] * (bins + 1)
     for place, key, number in counted:
         if not base.counts(key):
             continue
         at = bins if place is None else place
         whole[at] += number
-        if key.marks & mark:
+        if key.marks & bits:
             part[at] += number
     line = tuple(part[at] / whole[at] if whole[at] else None for at in range(bins))
     return display.share(sum(part), sum(whole)), line
+
+
+def endings_of(line: Line) -> dict[str, list[int]]:
+    """Return the operations along a line by how they ended."""
+    counts: dict[str, list[int]] = defaultdict(lambda: [0] * line.bins.number)
+    for place, key, number in line.counted:
+        if place is not None:
+            counts[ended_how.key_of(key.status or "", key.outcome)][place] += number
+    return dict(counts)
 
 
 def endings(
     *, project_id: int, query: filters.Query, span: ranges.Span, bins: buckets.Bins
 ) -> dict[str, list[int]]:
     """Count operations along `bins` by how they ended."""
-    counts: dict[str, list[int]] = defaultdict(lambda: [0] * bins.number)
-    found = tallies.sums(
-        project_id=project_id, query=query, span=span, by=("status", "outcome"), step_us=bins.step_us
-    )
-    for one in found:
-        at, status, outcome = one.keys
-        place = bins.index(at)
-        if place is not None:
-            counts[ended_how.key_of(status, outcome)][place] += one.operations
-    return dict(counts)
+    by = ("status", "outcome")
+    found = tallies.sums(project_id=project_id, query=query, span=span, by=by, step_us=bins.step_us)
+    counted = [
+        (bins.index(at), signals.Key(None, status, outcome, 0), one.operations)
+        for one in found
+        for at, status, outcome in (one.keys,)
+    ]
+    return endings_of(Line(bins, counted))
+
+
+_UNKNOWN_TOOL = int(marking.Mark.UNKNOWN_TOOL)
 
 
 class ToolHealth(NamedTuple):
@@ -148,7 +172,7 @@ def tools(compared: Compared) -> list[ToolHealth]:
     for at, found in ((0, compared.now), (2, compared.before)):
         for key, tool, code, number in found:
             # A name that is no tool is not a tool that does badly.
-            if key.marks & marking.Mark.UNKNOWN_TOOL or not signals.FINISHED.counts(key):
+            if key.marks & _UNKNOWN_TOOL or not signals.FINISHED.counts(key):
                 continue
             counted[tool][at + 1] += number
             if key.marks & signals.FAILING:

@@ -31,7 +31,7 @@ class Base(NamedTuple):
     terms: tuple[filters.Term, ...]
     statuses: frozenset[str] | None = None
     is_writes: bool = False
-    mark: Mark = Mark(0)
+    mark: int = 0
 
     def counts(self, key: Key) -> bool:
         """Tell whether operations under this key belong to the base."""
@@ -52,7 +52,7 @@ WRITE_BASE = Base("writes", (filters.term("effect", *WRITES),), is_writes=True)
 LEGS = Base(
     "calls with legs",
     (filters.term("has", "legs"), filters.term("has", "timeout")),
-    mark=Mark.HAS_LEGS,
+    mark=int(Mark.HAS_LEGS),
 )
 
 
@@ -136,14 +136,14 @@ SIGNALS: dict[str, Signal] = {
             "altered_in_transit",
             "Altered in transit",
             Mark.ALTERED_IN_TRANSIT,
-            Base("calls with both digests", (), mark=Mark.HAS_SENT_DIGEST),
+            Base("calls with both digests", (), mark=int(Mark.HAS_SENT_DIGEST)),
             "The arguments that arrived are not those the model sent.",
         ),
         Signal(
             "unverified_success",
             "Unverified success",
             Mark.UNVERIFIED_SUCCESS,
-            Base("successes that say", (), mark=Mark.HAS_VERIFIED),
+            Base("successes that say", (), mark=int(Mark.HAS_VERIFIED)),
             "The tool reports success without having checked it.",
         ),
         Signal(
@@ -157,7 +157,7 @@ SIGNALS: dict[str, Signal] = {
             "unsafe_error_told",
             "Unsafe error told",
             Mark.UNSAFE_ERROR_TOLD,
-            Base("errors that say", (), mark=Mark.HAS_ERROR_TOLD),
+            Base("errors that say", (), mark=int(Mark.HAS_ERROR_TOLD)),
             "An error not safe for the model reached it.",
         ),
         Signal(
@@ -167,7 +167,7 @@ SIGNALS: dict[str, Signal] = {
             Base(
                 "calls with legs",
                 (filters.term("has", "legs"), filters.term("has", "timeout")),
-                mark=Mark.HAS_LEGS,
+                mark=int(Mark.HAS_LEGS),
             ),
             "The legs leave less than a tenth of the outer limit free.",
         ),
@@ -196,5 +196,5 @@ HEADLINES = (
 )
 
 #: An ending that somebody has to look into.
-FAILING = Mark.STRUCTURED_FAILURE | Mark.RUNTIME_ERROR | Mark.TIMED_OUT | Mark.CONTRACT_ERROR
+FAILING = int(Mark.STRUCTURED_FAILURE | Mark.RUNTIME_ERROR | Mark.TIMED_OUT | Mark.CONTRACT_ERROR)
 FAILING_TERM = filters.term("signal", "structured_failure", "runtime_error", "timed_out", "contract_error")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from django import http, shortcuts
@@ -25,16 +26,15 @@ def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
     query, span = question.query.tallied_part(), question.span
     before = span.before()
     compared = queries.compare(project_id=project_id, query=query, span=span, before=before)
-    found = queries.overview(
-        project_id=project_id, query=query, span=span, compared=compared, bins=_spark_bins(span)
-    )
+    line, timeline = _lines(question, query)
+    found = queries.overview(line, compared)
     health = queries.tools(compared)
     context = {
         **framing.frame(request, question, ""),
         "left_out": [str(term) for term in question.query.untallied],
         "headline": _headline(found),
         "tiles": _tiles(question, query, found, span),
-        "timeline": timelines.of_tally(question, query).chart,
+        "timeline": timeline.chart,
         "worst": _worst(question, query, health),
         "growing": _growing(question, query, health),
         "changes": _changes(question),
@@ -43,6 +43,16 @@ def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
     }
     status = 422 if question.problem else 200
     return shortcuts.render(request, "analytics/overview/page.html", context, status=status)
+
+
+def _lines(question: asked.Asked, query: filters.Query) -> tuple[queries.Line, timelines.Timeline]:
+    """Return what sparklines and timeline draw, from one reading where both are by the hour or coarser."""
+    read = functools.partial(queries.along, project_id=question.project.pk, query=query, span=question.span)
+    bins = timelines.bins(question.span, query)
+    if bins.step_us % buckets.HOUR:
+        return read(bins=_spark_bins(question.span)), timelines.of_tally(question, query)
+    line = read(bins=bins)
+    return line, timelines.drawn(question, bins, queries.endings_of(line))
 
 
 def _spark_bins(span: ranges.Span) -> buckets.Bins:

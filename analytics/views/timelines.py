@@ -27,9 +27,33 @@ def draw(question: asked.Asked) -> Timeline:
 
 def of_tally(question: asked.Asked, query: filters.Query) -> Timeline:
     """Draw what the tally counts under `query`."""
-    bins = _bins(question.span, query)
-    counts = queries.endings(project_id=question.project.pk, query=query, span=question.span, bins=bins)
-    return Timeline(_drawn(question, bins, counts), sum(map(sum, counts.values())))
+    chosen = bins(question.span, query)
+    counts = queries.endings(project_id=question.project.pk, query=query, span=question.span, bins=chosen)
+    return drawn(question, chosen, counts)
+
+
+def bins(span: ranges.Span, query: filters.Query) -> buckets.Bins:
+    """Choose bins as fine as can be read fast: a filter on many minutes is read by the hour."""
+    finest = span.finest_us
+    is_many = span.length_us > 6 * buckets.HOUR
+    if is_many and not tally.needed(query, ()) <= set(grains.KEPT["tally"][grains.Grain.PACE]):
+        finest = max(finest, buckets.HOUR)
+    return buckets.bins(buckets.Range(span.from_us, span.to_us), finest_us=finest)
+
+
+def drawn(question: asked.Asked, along: buckets.Bins, counts: Mapping[str, Sequence[int]]) -> Timeline:
+    """Draw counts along bins, each bar leading to its rows."""
+    chart = charts.stacked_timeline(
+        label="Tool calls by ending",
+        bins=along,
+        counts=counts,
+        links=[question.link("operations", stretch=along.range(place)) for place in range(along.number)],
+        legend_links={
+            key: question.link("operations", ended(question.query, key)) for key in endings.ENDINGS
+        },
+        now_us=question.now_us,
+    )
+    return Timeline(chart, sum(map(sum, counts.values())))
 
 
 def read_facts(question: asked.Asked) -> find.Keys:
@@ -56,37 +80,15 @@ def ending_term(key: str) -> filters.Term:
 
 
 def _of_facts(question: asked.Asked, found: find.Keys) -> Timeline:
-    bins = buckets.bins(buckets.Range(question.stretch.from_us, question.stretch.to_us))
-    counts: dict[str, list[int]] = defaultdict(lambda: [0] * bins.number)
+    chosen = buckets.bins(buckets.Range(question.stretch.from_us, question.stretch.to_us))
+    counts: dict[str, list[int]] = defaultdict(lambda: [0] * chosen.number)
     for row in found.rows:
         started_us, status, outcome = _head(row)
-        place = bins.index(started_us)
+        place = chosen.index(started_us)
         if place is not None:
             counts[endings.key_of(status, outcome)][place] += 1
-    return Timeline(_drawn(question, bins, counts), len(found.rows), found.is_whole)
+    return drawn(question, chosen, counts)._replace(is_whole=found.is_whole)
 
 
 def _head(row: Sequence[Any]) -> tuple[int, str, str | None]:
     return row[0], row[1], row[2]
-
-
-def _bins(span: ranges.Span, query: filters.Query) -> buckets.Bins:
-    """Choose bins as fine as can be read fast: a filter on many minutes is read by the hour."""
-    finest = span.finest_us
-    is_many = span.length_us > 6 * buckets.HOUR
-    if is_many and not tally.needed(query, ()) <= set(grains.KEPT["tally"][grains.Grain.PACE]):
-        finest = max(finest, buckets.HOUR)
-    return buckets.bins(buckets.Range(span.from_us, span.to_us), finest_us=finest)
-
-
-def _drawn(question: asked.Asked, bins: buckets.Bins, counts: Mapping[str, Sequence[int]]) -> charts.Chart:
-    return charts.stacked_timeline(
-        label="Tool calls by ending",
-        bins=bins,
-        counts=counts,
-        links=[question.link("operations", stretch=bins.range(place)) for place in range(bins.number)],
-        legend_links={
-            key: question.link("operations", ended(question.query, key)) for key in endings.ENDINGS
-        },
-        now_us=question.now_us,
-    )

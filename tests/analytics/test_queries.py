@@ -58,13 +58,9 @@ def compared(span: ranges.Span, text: str = "") -> queries.Compared:
 def overview(text: str = "") -> queries.Overview:
     now = span()
     stretch = buckets.Range(now.from_us, now.to_us)
-    return queries.overview(
-        project_id=make.acme().pk,
-        query=grammar.parse(text),
-        span=now,
-        compared=compared(now, text),
-        bins=buckets.bins(stretch, most=24, finest_us=HOUR),
-    )
+    bins = buckets.bins(stretch, most=24, finest_us=HOUR)
+    line = queries.along(project_id=make.acme().pk, query=grammar.parse(text), span=now, bins=bins)
+    return queries.overview(line, compared(now, text))
 
 
 @pytest.mark.usefixtures("folded")
