@@ -20,8 +20,8 @@ def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
     """List the calls of the asked range, newest first."""
     question = asked.read(request, slug)
     before, question = _cursor(request, question)
-    found = _list(question, before)
     timeline = timelines.draw(question)
+    found = _list(question, timeline, before)
     context = {
         **framing.frame(request, question, "operations"),
         "rows": [_row(question, row) for row in found.rows],
@@ -110,9 +110,17 @@ def _cursor(request: http.HttpRequest, question: asked.Asked) -> tuple[find.Curs
         return None, dataclasses.replace(question, problem=question.problem or problem)
 
 
-def _list(question: asked.Asked, before: find.Cursor | None) -> find.Page:
+def _list(question: asked.Asked, timeline: timelines.Timeline, before: find.Cursor | None) -> find.Page:
     if not question.is_readable:
         return find.Page([], None)
+    if not question.query.untallied:
+        return find.page_within(
+            project_id=question.project.pk,
+            query=question.query,
+            windows=timeline.windows,
+            limit=ROWS,
+            before=before,
+        )
     return find.page(
         project_id=question.project.pk,
         query=question.query,

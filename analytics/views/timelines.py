@@ -15,6 +15,8 @@ class Timeline(NamedTuple):
 
     chart: charts.Chart
     number: int
+    #: The stretches that hold any of them, newest first.
+    windows: tuple[tuple[int, int], ...]
     is_whole: bool = True
 
 
@@ -53,7 +55,7 @@ def drawn(question: asked.Asked, along: buckets.Bins, counts: Mapping[str, Seque
         },
         now_us=question.now_us,
     )
-    return Timeline(chart, sum(map(sum, counts.values())))
+    return Timeline(chart, sum(map(sum, counts.values())), _windows(question, along, counts))
 
 
 def read_facts(question: asked.Asked) -> find.Keys:
@@ -92,3 +94,20 @@ def _of_facts(question: asked.Asked, found: find.Keys) -> Timeline:
 
 def _head(row: Sequence[Any]) -> tuple[int, str, str | None]:
     return row[0], row[1], row[2]
+
+
+def _windows(
+    question: asked.Asked, along: buckets.Bins, counts: Mapping[str, Sequence[int]]
+) -> tuple[tuple[int, int], ...]:
+    """Return the runs of bins in which anything was counted, within the asked range, newest first."""
+    runs: list[tuple[int, int]] = []
+    for place, start in enumerate(along.starts):
+        if not any(numbers[place] for numbers in counts.values()):
+            continue
+        end = start + along.step_us
+        if runs and runs[-1][1] == start:
+            runs[-1] = (runs[-1][0], end)
+        else:
+            runs.append((start, end))
+    asked_from, asked_to = question.stretch.from_us, question.stretch.to_us
+    return tuple((max(start, asked_from), min(end, asked_to)) for start, end in reversed(runs))

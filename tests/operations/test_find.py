@@ -123,7 +123,9 @@ def test_a_search_that_gives_up_says_how_far_it_looked_and_goes_on(monkeypatch: 
 def test_new_operations_are_counted_above_the_list_by_the_same_filter() -> None:
     traffic.send(traffic.call("first", -10), traffic.call("second", -9))
     top = listed("tool:refund").rows[0].cursor
-    traffic.send(traffic.call("third", -8), traffic.call("other", -7, tool="search"), traffic.call("late", -12))
+    traffic.send(
+        traffic.call("third", -8), traffic.call("other", -7, tool="search"), traffic.call("late", -12)
+    )
 
     newer = find.newer_than(
         project_id=make.acme().pk, query=grammar.parse("tool:refund"), after=top, until=traffic.NOON_US
@@ -158,3 +160,29 @@ def test_an_id_used_again_days_later_shows_both_rows() -> None:
     assert found is not None
     assert found.operation.tool == "search"
     assert [twin.tool for twin in found.twins] == ["refund"]
+
+
+def test_windows_of_time_hold_the_same_list_as_the_whole_range() -> None:
+    minute = HOUR // 60
+    traffic.send(
+        *(traffic.call(f"op-{n:02}", -n, tool="rare" if n % 7 == 0 else "refund") for n in range(40))
+    )
+    windows = [
+        (traffic.NOON_US - n * minute, traffic.NOON_US - (n - 1) * minute) for n in range(40) if n % 7 == 0
+    ]
+
+    seen, before = [], None
+    while True:
+        page = find.page_within(
+            project_id=make.acme().pk,
+            query=grammar.parse("tool:rare"),
+            windows=windows,
+            limit=2,
+            before=before,
+        )
+        seen += [row.operation_id for row in page.rows]
+        if page.next is None:
+            break
+        before = page.next
+
+    assert seen == ids("tool:rare") == ["op-00", "op-07", "op-14", "op-21", "op-28", "op-35"]
