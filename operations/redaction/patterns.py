@@ -1,6 +1,7 @@
-"""RE2 as this package uses it: linear time whatever the input, and a budget large enough for one big automaton.
+"""RE2 as this package uses it: linear time whatever the input, and a bounded memory for the states it builds.
 
-With the library's default budget of 8 MB a combined pattern runs out of states, says so on stderr and slows down.
+With the library's default budget of 8 MB a combined pattern runs out of states, says so on stderr and slows down; with
+a large one, strange inputs fill it in every process.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from typing import NamedTuple, Protocol, cast
 
 import re2
 
-MAX_MEM_BYTES = 256 << 20
+MAX_MEM_BYTES = 8 << 20
+MAX_MEM_OF_GATE_BYTES = 32 << 20
 
 #: Letters and digits inside of a character class. Every character beyond ASCII counts: the exact Unicode classes make
 #: programs a hundred times as large, and finders look again at what they get.
@@ -51,33 +53,30 @@ def words(text: str) -> tuple[str, ...]:
 def compiled(pattern: str, *, capture: bool = True) -> Pattern:
     """Compile `pattern` for RE2; without `capture` it only tells whether it occurs, which is faster."""
     options = re2.Options()
-    options.max_mem = MAX_MEM_BYTES
+    options.max_mem = MAX_MEM_BYTES if capture else MAX_MEM_OF_GATE_BYTES
     options.log_errors = False
     options.never_capture = not capture
     return cast("Pattern", re2.compile(pattern, options))  # type: ignore[no-untyped-call]
 
 
-class Chooser:
-    """Tells which of several patterns occur in a text, in one pass."""
+class Gate:
+    """Several patterns of which one must occur; each searched alone.
 
-    def __init__(self, gates: list[str]) -> None:
-        options = re2.Options()
-        options.max_mem = MAX_MEM_BYTES
-        options.log_errors = False
-        self._all = list(range(len(gates)))
-        self._any = compiled(any_of(gates), capture=False)
-        self._set = re2.Set.SearchSet(options)  # type: ignore[no-untyped-call]
-        for gate in gates:
-            self._set.Add(gate)
-        self._set.Compile()
+    In one automaton the states of unrelated patterns multiply: on texts that it has not seen it then builds states
+    instead of reading, at a hundredth of the speed.
+    """
 
-    def chosen(self, text: str) -> list[int]:
-        """Return the positions of the patterns that occur in `text`.
+    __slots__ = ("_patterns",)
 
-        A set that ran out of memory answers like one that found nothing, so its silence alone is not believed.
-        """
-        encoded = text.encode()
-        return self._set.Match(encoded) or (self._all if self._any.search(encoded) else [])
+    def __init__(self, *gates: Pattern) -> None:
+        self._patterns = gates
+
+    def search(self, text: bytes) -> bool:
+        """Tell whether one of the patterns occurs in `text`."""
+        for pattern in self._patterns:  # noqa: SIM110 - a generator would cost as much as a search
+            if pattern.search(text) is not None:
+                return True
+        return False
 
 
 def any_of(patterns: tuple[str, ...] | list[str]) -> str:

@@ -9,7 +9,8 @@ from operations.redaction import patterns, validators
 from operations.redaction.patterns import Span
 
 CARD_PATTERN = (
-    r"(?:\b|_)([2-6][0-9]{11,18}|[2-6][0-9]{3}(?:[ -][0-9]{4}){3}(?:[ -]?[0-9]{1,3})?"
+    # Not after a point: fractions have as many digits, and every measured duration has one.
+    r"(?:^|[^0-9A-Za-z.])([2-6][0-9]{11,18}|[2-6][0-9]{3}(?:[ -][0-9]{4}){3}(?:[ -]?[0-9]{1,3})?"
     r"|3[0-9]{3}[ -][0-9]{6}[ -][0-9]{4,5})"
     r"(?:\b|_)"
 )

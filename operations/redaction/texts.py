@@ -11,6 +11,9 @@ from operations.redaction.patterns import Span
 MARK = re.compile(r"\[REDACTED:[a-z0-9-]+\]")
 _MOST_LAYERS_OF_BASE64 = 3
 
+_Rank = tuple[int, int]
+_LAST: _Rank = (9, 0)
+
 
 def spans(text: str) -> list[Span]:
     """Return the parts of `text` that the rules name, in order, none overlapping or touching another."""
@@ -32,22 +35,27 @@ def without(text: str, found: list[Span]) -> str:
     return "".join((*pieces, text[at:]))
 
 
-def _found(text: str, layers: int) -> list[tuple[int, Span]]:
-    found: list[tuple[int, Span]] = []
+def _found(text: str, layers: int) -> list[tuple[_Rank, Span]]:
+    found: list[tuple[_Rank, Span]] = []
     for view in carriers.views(text):
-        for rank in rules.chooser.chosen(view.text):
-            spans_of_rule = rules.TEXT_RULES[rank].find(view.text)
-            found += ((rank, view.original(span)) for span in spans_of_rule if span.end > span.start)
+        encoded_text = view.text.encode()
+        for rank, family in enumerate(rules.FAMILIES):
+            if not family.gate.search(encoded_text):
+                continue
+            for place, rule in enumerate(family.rules):
+                if rule.gate.search(encoded_text):
+                    found_by_rule = (span for span in rule.find(view.text) if span.end > span.start)
+                    found += (((rank, place), view.original(span)) for span in found_by_rule)
         if layers < _MOST_LAYERS_OF_BASE64:
             encoded = carriers.find_encoded(view.text, lambda inner: bool(_found(inner, layers + 1)))
-            found += ((len(rules.TEXT_RULES), view.original(span)) for span in encoded)
+            found += ((_LAST, view.original(span)) for span in encoded)
     return found
 
 
-def _merged(found: list[tuple[int, Span]]) -> list[Span]:
-    merged: list[tuple[int, Span]] = []
+def _merged(found: list[tuple[_Rank, Span]]) -> list[Span]:
+    merged: list[tuple[_Rank, Span]] = []
     for rank, span in sorted(found, key=lambda each: each[1].start):
-        last_rank, last = merged[-1] if merged else (0, Span(-2, -2, ""))
+        last_rank, last = merged[-1] if merged else ((0, 0), Span(-2, -2, ""))
         if span.start > last.end:
             merged.append((rank, span))
         else:
@@ -56,7 +64,7 @@ def _merged(found: list[tuple[int, Span]]) -> list[Span]:
     return [span for _, span in merged]
 
 
-def _outside_marks(found: list[tuple[int, Span]], marks: list[tuple[int, int]]) -> list[tuple[int, Span]]:
+def _outside_marks(found: list[tuple[_Rank, Span]], marks: list[tuple[int, int]]) -> list[tuple[_Rank, Span]]:
     """Leave out what lies within an earlier mark, and let no removal cut a mark in two."""
     starts = [first for first, _ in marks]
     kept = []

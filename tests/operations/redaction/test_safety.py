@@ -73,10 +73,12 @@ class AlwaysOpen:
 @contextlib.contextmanager
 def without_gates(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let the rules look at everything, whatever the gates say."""
-    every_rule = list(range(len(rules.TEXT_RULES)))
+    every_family = tuple(rules.Family(AlwaysOpen(), family.rules) for family in rules.FAMILIES)
+    monkeypatch.setattr(rules, "FAMILIES", every_family)
+    for rule in (rule for family in every_family for rule in family.rules):
+        monkeypatch.setattr(rule, "gate", AlwaysOpen())
     monkeypatch.setattr(rules, "json_gate", AlwaysOpen())
     monkeypatch.setattr(rules, "text_gate", AlwaysOpen())
-    monkeypatch.setattr(patterns.Chooser, "chosen", lambda self, text: every_rule)
     walking.forget_names()
     yield
     walking.forget_names()
@@ -116,8 +118,7 @@ def test_no_bytes_make_it_raise(raw: bytes) -> None:
 
 
 def test_a_rule_that_errs_wipes_the_value(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules, "TEXT_RULES", (rules.Rule("x", erring), *rules.TEXT_RULES[1:]))
-    monkeypatch.setattr(patterns.Chooser, "chosen", lambda self, text: [0])
+    monkeypatch.setattr(rules, "FAMILIES", (rules.Family(AlwaysOpen(), (rules.Rule("x", erring),)),))
     raw = json.dumps({"note": f"my mail is {cases.MAIL}"}).encode()
 
     assert redaction.redact_json(raw) == (b'"[REDACTED:error]"', (redaction.Remark("", "error", 64),))
@@ -146,14 +147,6 @@ def test_it_does_not_start_when_the_gates_find_everything(monkeypatch: pytest.Mo
 
     with pytest.raises(RuntimeError, match="harmless"):
         rules.check_gates()
-
-
-def test_a_set_that_answers_nothing_is_not_believed() -> None:
-    chooser = patterns.Chooser(["a", "b"])
-    chooser._set = type("Silent", (), {"Match": lambda self, text: None})()
-
-    assert chooser.chosen("xbx") == [0, 1]
-    assert chooser.chosen("xyz") == []
 
 
 def test_remarks_tell_where_and_which_rule_and_a_class_of_length() -> None:
