@@ -50,6 +50,7 @@ _REST_OF_HEADER = re.compile(r"[^\n\r']*")
 _NUMBER = re.compile(r"[\d.,+-]+%?")
 _FOLDER = re.compile(r"[/~.]|[A-Za-z]:\\")
 _VARIABLE = re.compile(r"[a-z]+(?:_[a-z]+)+")
+_COMPARED = re.compile(r"[A-Za-z_][A-Za-z_.]*")
 _ADDRESS_BEFORE = re.compile(r"//\Z|\barn:[^\s\"']*:\Z")
 _LOGIN_BEFORE = re.compile(r"\blogin\s+\S+\s+\Z")
 _LONGEST_CONTAINER = 4096
@@ -223,9 +224,13 @@ def _is_part_of_the_text(text: str, span: tuple[int, int], name: str, sign: str)
     value = text[slice(*span)]
     if placeholders.is_code(value) or placeholders.is_word_of_a_sentence(value):
         return True
+    if sign.startswith("==") and _COMPARED.fullmatch(value):
+        return True
     if _VARIABLE.fullmatch(value) and keywords.verdict(value):
         return True
-    if (value == name and text[span[1] : span[1] + 1] in (",", ")")) or name.endswith(f".{value}"):
+    if (value == name and text[span[1] : span[1] + 1] in (",", ")")) or name.endswith(
+        (f".{value}", f"._{value}")
+    ):
         return True
     if name.lower().endswith("pin"):  # a pin of a chip has letters, a secret one has digits only
         return True

@@ -36,7 +36,10 @@ _CODE = patterns.compiled(
     patterns.any_of(
         [
             # A call or a look-up: get_secret('db'), os.environ["X"], request.headers[…
-            r"(?:await\s+|new\s+|!)?(?:[A-Za-z_]{2,}\.)*[A-Za-z_]{3,}[(\[](?:$|[A-Za-z_.*{]*[,)\]].*)",
+            r"(?:await\s+|new\s+|!)?(?:[A-Za-z_]{2,}\.)*[A-Za-z_]{3,}[(\[](?:[A-Za-z_.]*[(\[])*"
+            r"(?:$|[A-Za-z0-9_.*{]*[,)\]].*)",
+            # A class of a module, a constant: access.Credential, CSRF_TOKEN_LENGTH
+            r"[a-z_]{2,}(?:\.[a-z_]{2,})*\.[A-Z][A-Za-z]{2,}|[A-Z]{2,}(?:_[A-Z]{2,})+",
             # An attribute of something: self._token, process.env.API_KEY, config.db.password
             r"(?:self|this|cls|config|cfg|settings|env|process|os|request|req|res|ctx|context|args|kwargs|options|opts"
             r"|params|props|state|secrets|vars|var|local|data|inputs|github|event|input)(?:\??\.[A-Za-z_][A-Za-z_]*)+;?",

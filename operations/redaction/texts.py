@@ -17,10 +17,10 @@ _LAST: _Rank = (9, 0)
 
 def spans(text: str) -> list[Span]:
     """Return the parts of `text` that the rules name, in order, none overlapping or touching another."""
-    if "[REDACTED:" not in text:
+    marks = [mark.span() for mark in MARK.finditer(text)] if "[REDACTED:" in text else []
+    if not marks:
         return _merged(_found(text, 0))
     # The rules read earlier marks as a mask, or the word token in a mark would announce a secret.
-    marks = [mark.span() for mark in MARK.finditer(text)]
     masked = MARK.sub(lambda mark: "*" * len(mark[0]), text)
     return _merged(_outside_marks(_found(masked, 0), marks))
 

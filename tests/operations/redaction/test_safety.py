@@ -36,7 +36,7 @@ SIGNS = [
 WORDS = patterns.words("""
     password Password apiKey api_key token tokens secret pin otp auth pass cookie Authorization name value
     key data kind Secret client_ip phone Bearer Basic credentials --password -u -p curl mysql login is the
-    12 null true **** <TOKEN> ${X} hunter22 Zx9kk2pQ8rT5 admin:pw12 [REDACTED:key] [REDACTED:email]
+    12 null true **** <TOKEN> ${X} hunter22 Zx9kk2pQ8rT5 admin:pw12 [REDACTED: [REDACTED:key] [REDACTED:email]
     """)
 SECRETS = [
     *cases.TOKENS.values(),
@@ -156,6 +156,10 @@ def test_remarks_tell_where_and_which_rule_and_a_class_of_length() -> None:
         redaction.Remark("/a~1b/0/password", "key", 16),
         redaction.Remark("/text", "email", 64),
     )
+
+
+def test_half_a_mark_is_a_text_like_any_other() -> None:
+    assert redaction.redact_text(f"[REDACTED: {cases.MAIL}")[0] == "[REDACTED: [REDACTED:email]"
 
 
 def test_remarks_never_hold_a_secret_that_was_a_name() -> None:
