@@ -13,7 +13,8 @@ SECOND_US = 1_000_000
 DAY_US = 86_400 * SECOND_US
 
 _RFC3339 = re.compile(
-    r"(\d{4}-\d{2}-\d{2})[Tt ]([01]\d|2[0-3]):([0-5]\d):(60|[0-5]\d)(\.\d+)?([Zz]|[+-]\d{2}:\d{2})\Z", re.ASCII
+    r"(\d{4}-\d{2}-\d{2})[Tt ]([01]\d|2[0-3]):([0-5]\d):(60|[0-5]\d)(\.\d+)?([Zz]|[+-]\d{2}:\d{2})\Z",
+    re.ASCII,
 )
 _NANOSECONDS = re.compile(r"-?\d{1,19}\Z", re.ASCII)
 

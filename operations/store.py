@@ -157,7 +157,9 @@ SELECT operation_id, attempt, is_new FROM stored
 
 
 def _statement(source: str) -> str:
-    sets = ",\n        ".join(f"{fact.name} = {_joined(fact)}" for fact in facts.FACTS if fact.join != "identity")
+    sets = ",\n        ".join(
+        f"{fact.name} = {_joined(fact)}" for fact in facts.FACTS if fact.join != "identity"
+    )
     return f"""
 WITH stored AS (
     INSERT INTO operation AS known ({_NAMES})

@@ -25,7 +25,8 @@ RETURN (extract(epoch FROM moment) * 1000000)::bigint;
 -- The edges stand in operations/histogram.py too; a test compares them.
 CREATE FUNCTION opsconsole_bucket(measured bigint) RETURNS smallint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN (sign(measured) * width_bucket(abs(measured), '{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,22,24,26,28,30,33,36,
+RETURN (sign(measured) * width_bucket(abs(measured), '{
+    1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,22,24,26,28,30,33,36,
     39,42,46,50,55,60,66,72,79,86,94,103,113,124,136,149,163,179,196,215,236,259,
     284,312,343,377,414,455,500,550,605,665,731,804,884,972,1069,1175,1292,1421,1563,
     1719,1890,2079,2286,2514,2765,3041,3345,3679,4046,4450,4895,5384,5922,6514,7165,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 
 import pytest
@@ -54,7 +55,7 @@ def test_a_line_cut_short_is_refused_and_the_lines_before_it_are_kept() -> None:
         ('{"status": "finished"}', "wrong_value", "/status"),
         ('{"error": {"category": 5}}', "wrong_type", "/error/category"),
         ('{"legs": [{"name": "a", "ms": -1}]}', "wrong_value", "/legs/0/ms"),
-        ('{"legs": [%s]}' % ",".join(['{"name":"a","ms":1}'] * 9), "too_long", "/legs"),
+        (json.dumps({"legs": [{"name": "a", "ms": 1}] * 9}), "too_long", "/legs"),
         ('{"tool": "a", "tool": "b"}', "repeated_key", ""),
         ('{"input": {"value": {"to": "a", "to": "b"}}}', "repeated_key", ""),
         ('{"input": {"compact": [{"x": 1, "x": 1}]}}', "repeated_key", ""),
@@ -158,7 +159,5 @@ def test_any_json_is_decoded_or_refused_by_name(records: list[dict[str, object]]
 @given(st.binary(max_size=200))
 def test_any_bytes_are_decoded_or_refused(body: bytes) -> None:
     for is_ndjson in (False, True):
-        try:
+        with contextlib.suppress(rejections.NotUtf8, rejections.BodyNotJson, rejections.TooDeep):
             decoding.decode(body, is_ndjson=is_ndjson)
-        except rejections.Rejection as rejection:
-            assert rejection.http_status in {400, 413}
