@@ -122,7 +122,11 @@ def test_a_truncated_second_member_is_refused():
     assert refusal(request(packed, encoding="gzip")) is rejections.BodyDamaged
 
 
-@pytest.mark.parametrize("packed", [b"", b"no gzip", gzip.compress(b"x") + b"rest", zlib.compress(b"x")])
+@pytest.mark.parametrize(
+    "packed",
+    [b"", b"no gzip", gzip.compress(b"x") + b"rest", zlib.compress(b"x")],
+    ids=["empty", "text", "more after it", "zlib"],
+)
 def test_what_is_not_gzip_is_refused(packed):
     assert refusal(request(packed, encoding="gzip")) is rejections.BodyDamaged
 
