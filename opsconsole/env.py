@@ -135,7 +135,7 @@ def redis_url(name: str) -> str:
     parts = urllib.parse.urlsplit(word)
     if parts.scheme in {"redis", "rediss"} and parts.hostname:
         return word
-    if parts.scheme == "unix" and parts.path.startswith("/"):
+    if word.startswith("unix:///"):
         return word
     raise exceptions.ImproperlyConfigured(
         f"{name} must look like redis://host:6379/0 or unix:///path/to/socket."

@@ -43,6 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         config.stash[held] = contextlib.ExitStack()
         config.stash[held].enter_context(reserve())
+    else:
+        os.environ["REDIS_URL"] = databases.redis_of(config.workerinput["workerid"])
     os.environ["DJANGO_SETTINGS_MODULE"] = "opsconsole.settings"
     from django.conf import settings
 

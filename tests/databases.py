@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 import subprocess
+import urllib.parse
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -64,6 +65,15 @@ def make(worker: str) -> str:
         _run_on_server("CREATE DATABASE {} TEMPLATE {}", name, template)
     _point_at(name)
     return name
+
+
+def redis_of(worker: str) -> str:
+    """Return the address of this worker's own numbered database in Redis, so that no stack takes another's tasks."""
+    parts = urllib.parse.urlsplit(os.environ["REDIS_URL"])
+    number = int(worker.removeprefix("gw")) + 1
+    if parts.scheme == "unix":
+        return f"unix://{parts.path}?db={number}"
+    return parts._replace(path=f"/{number}").geturl()
 
 
 def drop_all() -> None:

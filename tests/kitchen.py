@@ -143,7 +143,11 @@ def context() -> dict[str, Any]:
     other = types.SimpleNamespace(slug="globex", name="Globex", is_demo=False)
     nav = [
         types.SimpleNamespace(
-            key=key, label=label, url=f"/p/acme/{key}", icon=icon, current=key == "overview"
+            key={"overview": "h"}.get(key, key[0]),
+            label=label,
+            url=f"/p/acme/{key}",
+            icon=icon,
+            current=key == "overview",
         )
         for key, label, icon in (
             ("overview", "Overview", "layout-dashboard"),

@@ -14,7 +14,9 @@ import sys
 import time
 from collections.abc import Iterator
 
+import psycopg
 import psycopg.conninfo
+import redis
 
 from opsconsole.local import servers
 
@@ -83,16 +85,45 @@ class Stack:
         raise AssertionError(f"{path} was not 200: {answer}")
 
     def rest(self) -> None:
-        """Stop the clock, so that jobs leave the tests that do not ask for the stack alone."""
-        self.processes["beat"].send_signal(signal.SIGSTOP)
+        """Stop clock and workers between two tasks, so that jobs leave other tests alone."""
+        self._signal("beat", signal.SIGSTOP)
+        until = time.monotonic() + READY_WITHIN_S
+        while time.monotonic() < until:
+            if not self._is_busy():
+                self._signal("workers", signal.SIGSTOP)
+                if not self._is_busy():
+                    return
+                self._signal("workers", signal.SIGCONT)
+            time.sleep(0.05)
+        raise AssertionError("the workers do not come to rest")
 
     def wake(self) -> None:
-        """Let the clock go on, and bring back what a test killed."""
+        """Let clock and workers go on, and bring back what a test killed."""
         for name in PARTS:
             if name not in self.processes or self.processes[name].poll() is not None:
                 self.begin(name)
-        self.processes["beat"].send_signal(signal.SIGCONT)
+        for name in ("workers", "beat"):
+            self._signal(name, signal.SIGCONT)
 
+    def _signal(self, name: str, number: signal.Signals) -> None:
+        if name in self.processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.processes[name].pid, number)
+
+    def _is_busy(self) -> bool:
+        """Tell whether a task waits or a transaction is open: a worker stopped in one would hold its locks."""
+        broker = redis.from_url(self.environment["REDIS_URL"])
+        waiting = sum(int(broker.llen(queue)) for queue in ("urgent", "bulk"))
+        broker.close()
+        with psycopg.connect(self.environment["DATABASE_OWNER_URL"]) as connection:
+            found = connection.execute(BUSY).fetchone()
+        return waiting > 0 or found != (0,)
+
+
+BUSY = """
+SELECT count(*) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend' AND state <> 'idle'
+"""
 
 PARTS = {
     "web": ("opsconsole.web",),
@@ -123,8 +154,8 @@ def running(database: str, folder: pathlib.Path, **settings: str) -> Iterator[St
         stack.wait_until_ready()
         yield stack
     finally:
-        for process in stack.processes.values():
-            process.send_signal(signal.SIGCONT)
+        for name, process in stack.processes.items():
+            stack._signal(name, signal.SIGCONT)
             process.terminate()
         for process in stack.processes.values():
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -63,4 +63,4 @@ def test_a_difference_in_the_tally_is_logged_as_an_error(caplog: pytest.LogCaptu
     line = caplog.records[-1]
     assert line.levelname == "ERROR"
     told = line.msg if isinstance(line.msg, dict) else json.loads(line.getMessage())
-    assert told["differences"] == 3  # of its minute, its hour and its pace
+    assert told["differences"] == 4  # of its minute, its hour, and the pace of both

@@ -135,3 +135,10 @@ def test_mail_leaves_by_smtp_to_a_folder_or_not_at_all(monkeypatch: pytest.Monke
     found = env.email("NAME")
     assert (found.host, found.port, found.user, found.password) == ("mail.example", 587, "me", "p@ss")
     assert found.use_tls
+
+
+def test_a_socket_without_its_slashes_is_refused_rather_than_taken_for_a_host(monkeypatch):
+    monkeypatch.setenv("REDIS_URL", "unix:/run/v.sock")
+
+    with pytest.raises(exceptions.ImproperlyConfigured):
+        env.redis_url("REDIS_URL")
