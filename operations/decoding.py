@@ -6,16 +6,13 @@ fields this version does not know are left out and counted, what is wrong is ref
 
 from __future__ import annotations
 
-import functools
-import json
-import math
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import msgspec
 
-from operations import limits, rejections, wire
+from operations import limits, raw_json, rejections, wire
 
 
 class Entry(NamedTuple):
@@ -36,11 +33,8 @@ _decode_any = msgspec.json.Decoder().decode
 _split_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode
 
-_ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 _POINTER = re.compile(r" - at `\$(.*?)`\Z")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
-# What divides JSON: texts as wholes, so that nothing in them counts, and runs of brackets. Never recursive.
-_STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*+"?|[\[{]+|[\]}]+|,', re.DOTALL)
 _OPERATION_ID = re.compile(rb'"operation_id"\s*:\s*"([A-Za-z0-9._:/=+-]{1,128})"')
 _KNOWN = {field.encode_name for field in msgspec.structs.fields(wire.Operation)}
 _KNOWN_PARTS = {
@@ -58,7 +52,7 @@ def decode(body: bytes, *, is_ndjson: bool) -> list[Entry]:
         body.decode()
     except UnicodeDecodeError as error:
         raise rejections.NotUtf8(f"The body is not UTF-8 at byte {error.start}.") from None
-    body = _clean(body)
+    body = raw_json.storable(body)
     if is_ndjson:
         entries = list(_decode_lines(body))
     else:
@@ -75,13 +69,13 @@ def _decode_array(body: bytes) -> list[Entry]:
     try:
         records = _decode_batch(body)
     except (msgspec.MsgspecError, RecursionError, ValueError):
-        return [_decode_one(index, raw) for index, raw in enumerate(_split(body))]
+        return [_decode_one(index, raw) for index, raw in enumerate(raw_json.elements(body))]
     is_plain = len(body) <= limits.RECORD_BYTES_MAX and _encode(records).count(b":") == body.count(b":")
     if is_plain and not any(_needs_a_look(raw) for record in records for raw in _raw_parts(record)):
         return [Entry(index, record, None, record.operation_id) for index, record in enumerate(records)]
     return [
         Entry(index, record, None, record.operation_id) if _is_plain(raw, record) else _decode_one(index, raw)
-        for index, (raw, record) in enumerate(zip(_split(body), records, strict=True))
+        for index, (raw, record) in enumerate(zip(raw_json.elements(body), records, strict=True))
     ]
 
 
@@ -150,55 +144,13 @@ def _decode_lines(body: bytes) -> Iterator[Entry]:
         index += 1
 
 
-def _split(body: bytes) -> list[bytes]:
-    """Return the elements of an array as sent, also where single elements are not quite JSON or nest too deep."""
-    try:
-        return [bytes(raw) for raw in _split_array(body)]
-    except (msgspec.MsgspecError, RecursionError, ValueError):
-        pass
-    if not body.startswith(b"["):
-        raise rejections.BodyNotJson
-    found: list[bytes] = []
-    depth, start = 0, 1
-    for token in _STRUCTURE.finditer(body):
-        mark = token.group()[:1]
-        if mark in b"[{":
-            depth += len(token.group())
-        elif mark in b"]}":
-            depth -= len(token.group())
-            if depth <= 0:
-                return _ended(body, found, start=start, end=token.end() + depth - 1)
-        elif mark == b"," and depth == 1:
-            found.append(_element(body, start, token.start()))
-            start = token.end()
-    raise rejections.BodyNotJson("The body ends before its array does.")
-
-
-def _ended(body: bytes, found: list[bytes], *, start: int, end: int) -> list[bytes]:
-    """Return the elements of an array of which `found` came before `start` and which was closed at `end`."""
-    if body[end : end + 1] != b"]":
-        raise rejections.BodyNotJson(f"The body is not JSON at byte {end}.")
-    if body[end + 1 :].strip(b" \t\r\n"):
-        raise rejections.BodyNotJson(f"The body goes on after its array, at byte {end + 1}.")
-    if found or body[start:end].strip(b" \t\r\n"):
-        found.append(_element(body, start, end))
-    return found
-
-
-def _element(body: bytes, start: int, end: int) -> bytes:
-    element = body[start:end].strip(b" \t\r\n")
-    if not element:
-        raise rejections.BodyNotJson(f"The body is not JSON at byte {end}.")
-    return element
-
-
 def _decode_one(index: int, raw: bytes) -> Entry:
     """Decode one record, leaving out what this version does not know."""
     unknown: tuple[str, ...] = ()
     try:
         if len(raw) > limits.RECORD_BYTES_MAX:
             raise rejections.RecordTooLarge
-        is_finite = _refuse_odd_json(raw)
+        is_finite = raw_json.refuse_odd(raw)
         try:
             record = _decode_record(raw)
         except msgspec.ValidationError as error:
@@ -220,65 +172,6 @@ def _told_id(raw: bytes) -> str | None:
     """Return the id that a refused record names, so that its sender can find it."""
     found = _OPERATION_ID.search(raw)
     return found.group(1).decode() if found else None
-
-
-def _refuse_odd_json(raw: bytes) -> bool:
-    """Refuse what a strict reader refuses: nesting too deep, a key twice, NaN; tell whether all numbers are finite."""
-    if raw[:1] != b"{":
-        raise rejections.NotJson
-    if raw.count(b"{") + raw.count(b"[") > limits.DEPTH_MAX and _depth(raw) > limits.DEPTH_MAX:
-        raise rejections.TooDeep
-    endless: list[str] = []
-    try:
-        json.loads(
-            raw,
-            object_pairs_hook=_refuse_repeated,
-            parse_constant=_refuse_constant,
-            parse_float=functools.partial(_float, endless=endless),
-        )
-    except RecursionError:
-        raise rejections.TooDeep from None
-    except ValueError:
-        raise rejections.NotJson from None
-    return not endless
-
-
-def _depth(raw: bytes) -> int:
-    """Return how deep `raw` is nested, without recursion."""
-    deepest = depth = 0
-    in_string = escaped = False
-    for byte in raw:
-        if escaped:
-            escaped = False
-        elif in_string:
-            escaped = byte == 0x5C
-            in_string = byte != 0x22
-        elif byte == 0x22:
-            in_string = True
-        elif byte in b"[{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif byte in b"]}":
-            depth -= 1
-    return deepest
-
-
-def _refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise rejections.RepeatedKey
-    return found
-
-
-def _refuse_constant(name: str) -> Any:
-    raise rejections.WrongValue(f"{name} is not a JSON number.")
-
-
-def _float(text: str, endless: list[str]) -> float:
-    number = float(text)
-    if math.isinf(number):
-        endless.append(text)
-    return number
 
 
 def _without_unknown(raw: bytes) -> tuple[bytes, tuple[str, ...]]:
@@ -338,31 +231,3 @@ def _name(error: Exception) -> rejections.Rejection:
 def _pointer(path: str) -> str:
     """Turn the decoder's path (`.error.category`, `[0]`) into a JSON pointer."""
     return "".join(f"/{name or index}" for name, index in _STEP.findall(path))
-
-
-def _clean(body: bytes) -> bytes:
-    """Replace what PostgreSQL's text cannot hold: NUL by U+2400, a lone surrogate by U+FFFD."""
-    if b"\\u" not in body or not re.search(rb"\\u(?:0000|[dD][89a-fA-F])", body):
-        return body
-    parts: list[bytes] = []
-    position, high = 0, None  # `high` is the place in `parts` of a high surrogate that waits for its low one
-    for found in _ESCAPE.finditer(body):
-        parts.append(body[position : found.start()])
-        if high is not None and parts[-1]:
-            parts[high], high = b"\\ufffd", None
-        position = found.end()
-        unit = int(found.group(1), 16) if found.group(1) else -1
-        is_low = 0xDC00 <= unit <= 0xDFFF
-        if high is not None and not is_low:
-            parts[high], high = b"\\ufffd", None
-        if unit == 0:
-            parts.append(b"\\u2400")
-        elif is_low and high is None:
-            parts.append(b"\\ufffd")
-        else:
-            parts.append(found.group())
-            high = len(parts) - 1 if 0xD800 <= unit <= 0xDBFF else None
-    parts.append(body[position:])
-    if high is not None:
-        parts[high] = b"\\ufffd"
-    return b"".join(parts)

@@ -49,7 +49,7 @@ _COUNT = f"SELECT count(*) FROM (SELECT 1 FROM ({_CANDIDATES}) AS candidate WHER
 # Primary key. Without a day every partition's index is probed once.
 _ONE = f"""
 SELECT {_COLUMNS} FROM operation
-WHERE project_id = %s AND operation_id = %s ORDER BY attempt DESC, started_at DESC LIMIT 200
+WHERE project_id = %s AND operation_id = %s ORDER BY attempt DESC, started_at DESC LIMIT 1000
 """
 # Index operation_session.
 _SESSION = f"""

@@ -53,8 +53,8 @@ def ingest(
 ) -> Receipt:
     """Store what `entries` tell and return what became of each.
 
-    Raises `StoreUnavailable` (nothing of this call is lost or half counted; a retry is safe) or the refusal
-    of a key that died meanwhile.
+    Raises `StoreUnavailable` or the refusal of a key that died meanwhile: part of the records may be stored
+    then, whole and counted, and sending all again is exact.
     """
     told, results = _tell(credential, entries, now)
     places = [place for place, result in enumerate(results) if result is None]

@@ -239,7 +239,7 @@ class TooManyRequests(Rejection):
 
 
 class StoreUnavailable(Rejection):
-    """The database is away, full or too slow; nothing was stored; try again."""
+    """The database is away, full or too slow; try again: what was stored already is known and not counted twice."""
 
     http_status = 503
 

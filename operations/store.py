@@ -104,8 +104,8 @@ class Stored(NamedTuple):
 def upsert(*, project_id: int, received_at_us: int, batch: Sequence[Placed]) -> list[Stored]:
     """Merge `batch`, one entry for each identity, into `operation` and count it; returns what changed.
 
-    Runs inside the caller's transaction. Rows are locked in the order of their identity, so that two batches
-    cannot deadlock on them.
+    Runs inside the caller's transaction. Rows are locked in the order of their identity. Only a few records, which are
+    inserted before they are merged, can deadlock with a larger batch; the caller tries again.
     """
     assert connection.in_atomic_block
     rows = [
