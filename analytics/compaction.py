@@ -36,7 +36,9 @@ FROM project CROSS JOIN LATERAL (
 ORDER BY project.id <= %(after)s, project.id LIMIT 1
 """
 
-# Primary key of the table. What is folded is few beside what is held: the nested loop that the planner
+# Primary key of the table. Each step sums what the step before it left over: minutes, then the hour, which is also
+# what its day gains. Minutes are added as rows of their own, since nobody reads many of them; hours and days
+# take up the row that is there. What is folded is few beside what is held: the nested loop that the planner
 # likes for it would read a whole bucket for every row (see `_fold_one`).
 _FOLD = """
 WITH taken AS (
@@ -46,21 +48,26 @@ WITH taken AS (
         ORDER BY bucket LIMIT %(rows)s))
     RETURNING bucket, {keys}, {measures}
 ),
-spread AS (
-    SELECT wider.grain, wider.bucket, {keys}, {sums}
-    FROM taken CROSS JOIN LATERAL (VALUES
-        ({minute}, taken.bucket), ({hour}, %(hour)s::timestamptz), ({day}, %(day)s::timestamptz)
-    ) AS wider (grain, bucket)
-    WHERE wider.grain <> {minute} OR %(is_recent)s
-    GROUP BY wider.grain, wider.bucket, {keys}
+minutely AS (SELECT bucket, {keys}, {sums} FROM taken GROUP BY bucket, {keys}),
+hourly AS (SELECT {keys}, {sums} FROM minutely GROUP BY {keys}),
+minutes AS (
+    INSERT INTO {table} (project_id, grain, bucket, {keys}, {measures})
+    SELECT %(project_id)s, {minute}, bucket, {keys}, {measures} FROM minutely
+    WHERE %(is_recent)s AND ({any_is_not_zero})
     {pace}
+),
+spread AS (
+    SELECT wider.grain, wider.bucket, {keys}, {measures}
+    FROM hourly CROSS JOIN (VALUES
+        ({hour}, %(hour)s::timestamptz), ({day}, %(day)s::timestamptz)
+    ) AS wider (grain, bucket)
+    UNION ALL
+    SELECT {hour_pace}, %(hour)s::timestamptz, {hour_pace_keys}, {sums} FROM hourly GROUP BY {hour_pace_kept}
 ),
 held AS (
     DELETE FROM {table} AS known WHERE project_id = %(project_id)s
-        AND (grain IN ({hour}, {hour_pace}) AND bucket = %(hour)s OR grain = {day} AND bucket = %(day)s
-            OR grain IN ({minute}, {pace_grain}) AND bucket >= %(hour)s AND bucket < %(hour_end)s)
-        AND (grain::int, bucket, ARRAY[{keys_as_text}]) IN (
-            SELECT grain, bucket, ARRAY[{keys_as_text}] FROM spread)
+        AND (grain IN ({hour}, {hour_pace}) AND bucket = %(hour)s OR grain = {day} AND bucket = %(day)s)
+        AND (grain::int, ARRAY[{keys_as_text}]) IN (SELECT grain, ARRAY[{keys_as_text}] FROM spread)
     RETURNING grain, bucket, {keys}, {measures}
 ),
 summed AS (
@@ -68,14 +75,15 @@ summed AS (
     SELECT %(project_id)s, grain, bucket, {keys}, {sums}
     FROM (SELECT * FROM spread UNION ALL SELECT * FROM held) AS summands
     GROUP BY grain, bucket, {keys}
-    HAVING {any_is_not_zero}
+    HAVING {any_sum_is_not_zero}
 )
 SELECT count(*) FROM taken
 """
 
 _PACE = """
     UNION ALL
-    SELECT {grain}, {bucket}, {keys}, {sums} FROM taken WHERE {condition} GROUP BY {bucket}, {kept}
+    SELECT %(project_id)s, {grain}, bucket, {keys}, {sums} FROM minutely WHERE %(is_recent)s
+    GROUP BY bucket, {kept} HAVING {any_sum_is_not_zero}
 """
 
 # Primary key of the table.
@@ -150,35 +158,43 @@ def _next(table: str, grain: Grain, *, before: datetime.datetime) -> tuple[int, 
 @functools.cache
 def _fold_statement(table: str) -> str:
     keys, measures = KEYS[table], _MEASURES[table]
-    pace = _pace(table, Grain.HOUR_PACE, "%(hour)s::timestamptz", "true")
-    if Grain.PACE in grains.KEPT[table]:
-        pace += _pace(table, Grain.PACE, "bucket", "%(is_recent)s")
+    has_pace = Grain.PACE in grains.KEPT[table]
     return _FOLD.format(
         table=table,
         fresh=int(Grain.FRESH),
         minute=int(Grain.MINUTE),
         hour=int(Grain.HOUR),
         day=int(Grain.DAY),
-        pace_grain=int(Grain.PACE),
         hour_pace=int(Grain.HOUR_PACE),
+        hour_pace_keys=_kept_keys(table, Grain.HOUR_PACE),
+        hour_pace_kept=", ".join(grains.KEPT[table][Grain.HOUR_PACE]),
         keys=", ".join(keys),
         keys_as_text=", ".join(f"{key}::text" for key in keys),
         measures=", ".join(measures),
         sums=_sums(measures),
-        any_is_not_zero=" OR ".join(f"sum({name}) <> 0" for name in measures),
-        pace=pace,
+        any_is_not_zero=" OR ".join(f"{name} <> 0" for name in measures),
+        any_sum_is_not_zero=_any_sum(measures),
+        pace=_pace(table) if has_pace else "",
     )
 
 
-def _pace(table: str, grain: Grain, bucket: str, condition: str) -> str:
+def _pace(table: str) -> str:
+    measures = _MEASURES[table]
     return _PACE.format(
-        grain=int(grain),
-        bucket=bucket,
-        condition=condition,
-        keys=", ".join(kept_key(key, table, grain) for key in KEYS[table]),
-        sums=_sums(_MEASURES[table]),
-        kept=", ".join(grains.KEPT[table][grain]),
+        grain=int(Grain.PACE),
+        keys=_kept_keys(table, Grain.PACE),
+        sums=_sums(measures),
+        kept=", ".join(grains.KEPT[table][Grain.PACE]),
+        any_sum_is_not_zero=_any_sum(measures),
     )
+
+
+def _kept_keys(table: str, grain: Grain) -> str:
+    return ", ".join(kept_key(key, table, grain) for key in KEYS[table])
+
+
+def _any_sum(measures: Sequence[str]) -> str:
+    return " OR ".join(f"sum({name}) <> 0" for name in measures)
 
 
 def kept_key(key: str, table: str, grain: Grain) -> str:

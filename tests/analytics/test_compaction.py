@@ -108,24 +108,26 @@ def test_no_answer_changes_however_folding_and_writing_alternate(
     assert recount.verify(now=NOW).differences == []
 
 
-def test_equal_keys_do_not_pile_up_in_any_grain() -> None:
+def test_equal_keys_do_not_pile_up_in_hours_and_days_and_minutes_gain_a_row_a_fold() -> None:
     for n in range(5):
         write(n, 61, "search", {"status": "done", "outcome": "success"}, 100)
         compaction.fold(now=NOW)
 
-    assert [rows(grain) for grain in Grain] == [0, 1, 1, 1, 1, 1]
-    assert [rows(grain, "tally_histogram") for grain in Grain] == [0, 1, 1, 1, 0, 1]
+    assert [rows(grain) for grain in Grain] == [0, 5, 1, 1, 5, 1]
+    assert [rows(grain, "tally_histogram") for grain in Grain] == [0, 5, 1, 1, 0, 1]
 
 
-def test_what_adds_up_to_nothing_is_dropped() -> None:
+def test_what_adds_up_to_nothing_is_dropped_from_hours_and_days() -> None:
     write(1, 61, "search", {}, 0)
     compaction.fold(now=NOW)
     write(1, 61, "search", {"status": "done", "outcome": "success"}, 100)
     compaction.fold(now=NOW)
 
     with connection.cursor() as cursor:
-        cursor.execute("SELECT DISTINCT status, operations FROM tally")
+        cursor.execute("SELECT DISTINCT status, operations FROM tally WHERE grain IN (2, 3, 5)")
         assert cursor.fetchall() == [("done", 1)]
+        cursor.execute("SELECT status FROM tally WHERE grain = 1 GROUP BY status HAVING sum(operations) <> 0")
+        assert cursor.fetchall() == [("done",)]
 
 
 def test_minutes_go_after_two_days_and_hours_after_ninety() -> None:
