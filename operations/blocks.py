@@ -19,6 +19,8 @@ from msgspec import structs
 from operations import digests, facts, limits, redaction, rejections, wire
 
 UNLISTED = "unlisted"
+_PLAIN_DIGEST_LENGTH = 64
+_NO_ANSWER = wire.Answer()
 
 #: Redacts and bounds words of a kind (the flag: they were cut already), keeps them and returns their hash.
 Keep = Callable[[str, bytes, bool], int]
@@ -42,6 +44,11 @@ class Times(NamedTuple):
     def greatest(self) -> int:
         """The latest of them; 0 when none was told."""
         return max(self.started_at or 0, self.ended_at or 0, self.answered_at or 0)
+
+    @property
+    def least(self) -> int:
+        """The earliest of them; the end of time when none was told."""
+        return min([moment for moment in self if moment is not None], default=2**62)
 
     @property
     def first(self) -> int | None:
@@ -119,7 +126,7 @@ def _tell_answer(
     is_inferred: bool,
 ) -> None:
     known.answer_status = status
-    apart = record.answer if record.answer is not None else wire.Answer()
+    apart = record.answer if record.answer is not None else _NO_ANSWER
     answer_told = record.status not in _VERDICTS
     code, words = _code(apart.code or (record.code if answer_told else None))
     if status == "done":
@@ -187,7 +194,7 @@ def payload(
 ) -> tuple[bytes | None, int | None, int | None]:
     """Return the keyed digest, size and excerpt hash of an input or output; a whole value is then forgotten."""
     digest, size, excerpt = part.digest, part.bytes, None
-    if part.value != wire.ABSENT:
+    if len(part.value):
         raw = bytes(part.value)
         if len(raw) > limits.VALUE_BYTES_MAX:
             raise rejections.TooLong(
@@ -195,7 +202,7 @@ def payload(
             )
         digest, size = digests.value_digest(raw), len(raw)
         excerpt = keep(kind, raw, False)
-    elif part.compact != wire.ABSENT:
+    elif len(part.compact):
         if len(part.compact) > limits.COMPACT_BYTES_MAX:
             raise rejections.TooLong(
                 f"/{kind}/compact is longer than {limits.COMPACT_BYTES_MAX} bytes.",
@@ -207,8 +214,8 @@ def payload(
 
 
 def keyed_digest(key: bytes, digest: str, pointer: str) -> bytes:
-    """Return what is stored of a digest: its HMAC under the project's key, or refuse a malformed one."""
-    if not digests.well_formed(digest):
+    """Return what is stored of a digest: a hash of it under the project's key. Refuses one without a name or length."""
+    if ":" not in digest and len(digest) != _PLAIN_DIGEST_LENGTH:  # the rest the wire's type has checked
         raise rejections.BadDigest(pointer=pointer)
     return digests.keyed(key, digest.lower())
 

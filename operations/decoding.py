@@ -7,7 +7,7 @@ fields this version does not know are left out and counted, what is wrong is ref
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -27,12 +27,14 @@ class Entry(NamedTuple):
 
 
 _decode_batch = msgspec.json.Decoder(list[wire.Operation]).decode
+_decode_all_lines = msgspec.json.Decoder(wire.Operation).decode_lines
 _decode_record = msgspec.json.Decoder(wire.Operation).decode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_any = msgspec.json.Decoder().decode
 _split_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode
 
+_SPACE = b" \t\r"
 _POINTER = re.compile(r" - at `\$(.*?)`\Z")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 _OPERATION_ID = re.compile(rb'"operation_id"\s*:\s*"([A-Za-z0-9._:/=+-]{1,128})"')
@@ -54,7 +56,7 @@ def decode(body: bytes, *, is_ndjson: bool) -> list[Entry]:
         raise rejections.NotUtf8(f"The body is not UTF-8 at byte {error.start}.") from None
     body = raw_json.storable(body)
     if is_ndjson:
-        entries = list(_decode_lines(body))
+        entries = _decode_lines(body)
     else:
         stripped = body.strip(b" \t\r\n")
         entries = [_decode_one(0, stripped)] if stripped[:1] == b"{" else _decode_array(stripped)
@@ -70,27 +72,56 @@ def _decode_array(body: bytes) -> list[Entry]:
         records = _decode_batch(body)
     except (msgspec.MsgspecError, RecursionError, ValueError):
         return [_decode_one(index, raw) for index, raw in enumerate(raw_json.elements(body))]
-    is_plain = len(body) <= limits.RECORD_BYTES_MAX and _encode(records).count(b":") == body.count(b":")
-    if is_plain and not any(_needs_a_look(raw) for record in records for raw in _raw_parts(record)):
+    return _looked_at(body, records, raw_json.elements)
+
+
+def _looked_at(
+    body: bytes, records: Sequence[wire.Operation], divide: Callable[[bytes], list[bytes]]
+) -> list[Entry]:
+    """Return the entries of records that decoded, with a closer look at those that need one."""
+    if _is_plain_batch(body, records, divide):
         return [Entry(index, record, None, record.operation_id) for index, record in enumerate(records)]
     return [
         Entry(index, record, None, record.operation_id) if _is_plain(raw, record) else _decode_one(index, raw)
-        for index, (raw, record) in enumerate(zip(raw_json.elements(body), records, strict=True))
+        for index, (raw, record) in enumerate(zip(divide(body), records, strict=True))
     ]
+
+
+def _is_plain_batch(
+    body: bytes, records: Sequence[wire.Operation], divide: Callable[[bytes], list[bytes]]
+) -> bool:
+    """Tell of a whole batch at once what `_is_plain` tells of a record, since beginning costs more than going on."""
+    lost = body.count(b":") - _encode(records).count(b":")
+    if lost or len(body) > limits.RECORD_BYTES_MAX:
+        elements = divide(body)
+        if max(map(len, elements)) > limits.RECORD_BYTES_MAX or lost != _lost_to_nulls(elements):
+            return False
+    parts = [part for record in records for part in _raw_parts(record)]
+    return all(map(_is_shallow, parts)) and not _needs_a_look(b"[%b]" % b",".join(parts), is_shallow=True)
+
+
+def _lost_to_nulls(elements: Sequence[bytes]) -> int:
+    """Count the colons of fields that are null; -1 when a field stands twice."""
+    lost = 0
+    for raw in elements:
+        if b"null" in raw:
+            colons = _colons_without_nulls(raw)
+            if colons < 0:
+                return -1
+            lost += raw.count(b":") - colons
+    return lost
 
 
 def _is_plain(raw: bytes, record: wire.Operation) -> bool:
     """Tell whether a decoded record needs no second look: no key twice, nothing too large or too deep.
 
-    A key that stands twice loses its first value on decoding, and with it at least one colon; so does a null, which
-    is why fields that are null are left out first.
+    A key that stands twice loses its first value on decoding, and with it at least one colon; so does a null,
+    which is why fields that are null are left out first.
     """
     if len(raw) > limits.RECORD_BYTES_MAX:
         return False
     colons = raw.count(b":") if b"null" not in raw else _colons_without_nulls(raw)
-    return colons == _encode(record).count(b":") and not any(
-        _needs_a_look(part) for part in _raw_parts(record)
-    )
+    return colons == _encode(record).count(b":") and not any(map(_needs_a_look, _raw_parts(record)))
 
 
 def _colons_without_nulls(raw: bytes) -> int:
@@ -112,15 +143,20 @@ def _colons_without_nulls(raw: bytes) -> int:
 def _raw_parts(record: wire.Operation) -> Iterator[bytes]:
     for part in (record.input, record.output):
         if part is not None:
-            if part.compact != wire.ABSENT:
+            if len(part.compact):
                 yield bytes(part.compact)
-            if part.value != wire.ABSENT:
+            if len(part.value):
                 yield bytes(part.value)
 
 
-def _needs_a_look(raw: bytes) -> bool:
+def _is_shallow(raw: bytes) -> bool:
+    """Tell whether JSON cannot nest too deep: it opens too few brackets."""
+    return len(raw) <= limits.DEPTH_MAX or raw.count(b"{") + raw.count(b"[") <= limits.DEPTH_MAX
+
+
+def _needs_a_look(raw: bytes, *, is_shallow: bool = False) -> bool:
     """Tell whether JSON kept as sent may repeat a key, nest too deep, or hold a number nothing can read."""
-    if raw.count(b"{") + raw.count(b"[") > limits.DEPTH_MAX:
+    if not is_shallow and not _is_shallow(raw):
         return True
     try:
         return _encode(_decode_any(raw)).count(b":") != raw.count(b":")
@@ -128,20 +164,20 @@ def _needs_a_look(raw: bytes) -> bool:
         return True
 
 
-def _decode_lines(body: bytes) -> Iterator[Entry]:
+def _decode_lines(body: bytes) -> list[Entry]:
     """Decode one record a line; a last line without its newline that does not parse was cut short."""
-    lines = body.split(b"\n")
-    complete = len(lines) - 1
-    index = 0
-    for number, line in enumerate(lines):
-        stripped = line.strip(b" \t\r")
-        if not stripped:
-            continue
-        entry = _decode_one(index, stripped)
-        if number == complete and isinstance(entry.rejection, rejections.NotJson):
-            entry = entry._replace(rejection=rejections.Truncated())
-        yield entry
-        index += 1
+    try:
+        return _looked_at(body, _decode_all_lines(body), _lines)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        entries = [_decode_one(index, line) for index, line in enumerate(_lines(body))]
+    is_open = bool(body.rpartition(b"\n")[2].strip(_SPACE))
+    if is_open and entries and isinstance(entries[-1].rejection, rejections.NotJson):
+        entries[-1] = entries[-1]._replace(rejection=rejections.Truncated())
+    return entries
+
+
+def _lines(body: bytes) -> list[bytes]:
+    return [stripped for line in body.split(b"\n") if (stripped := line.strip(_SPACE))]
 
 
 def _decode_one(index: int, raw: bytes) -> Entry:

@@ -108,9 +108,10 @@ def keyed(key: bytes, digest: str) -> bytes:
     return hashlib.blake2b(digest.encode(), key=key, digest_size=16).digest()
 
 
-def short(key: bytes, data: bytes) -> int:
-    """Return a keyed hash of `data` as a signed 64-bit integer, fit for a bigint column."""
-    return int.from_bytes(hashlib.blake2b(data, key=key, digest_size=8).digest(), "big", signed=True)
+def short(key: bytes, data: bytes, kind: bytes = b"") -> int:
+    """Return a keyed hash of `data` as a signed 64-bit integer, fit for a bigint column; apart for every `kind`."""
+    digest = hashlib.blake2b(data, key=key, digest_size=8, person=kind).digest()
+    return int.from_bytes(digest, "big", signed=True)
 
 
 def well_formed(digest: str) -> bool:

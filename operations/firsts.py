@@ -5,6 +5,7 @@ Both are taken from single records and not from merged rows, so that no order of
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 
 from django.db import connection
@@ -66,10 +67,28 @@ def remember(project_id: int, told: Iterable[records.Told]) -> None:
 
 
 def _least(told: Iterable[records.Told]) -> dict[tuple[str, str], int]:
-    least: dict[tuple[str, str], int] = {}
+    """Return the least time of each (dimension, value); records that name the same are looked at together."""
+    together: dict[records.Firsts, int] = {}
     for record in told:
-        for value in record.firsts:
-            known = least.get(value)
-            if known is None or record.told_at < known:
-                least[value] = record.told_at
+        known = together.get(record.firsts)
+        if known is None or record.told_at < known:
+            together[record.firsts] = record.told_at
+    least: dict[tuple[str, str], int] = {}
+    for firsts, at in together.items():
+        for value in _named(firsts):
+            if at < least.get(value, at + 1):
+                least[value] = at
     return least
+
+
+@functools.lru_cache(maxsize=4096)
+def _named(firsts: records.Firsts) -> tuple[tuple[str, str], ...]:
+    named = [
+        (dimension, value)
+        for dimension in ("tool", "model", "runtime", "environment", "provider")
+        if (value := getattr(firsts, dimension))
+    ]
+    if firsts.tool and firsts.tool_version:
+        named.append(("tool_version", f"{firsts.tool}@{firsts.tool_version}"))
+    named += [("code", code) for code in (firsts.code, firsts.verdict_code) if code]
+    return tuple(named)

@@ -87,11 +87,20 @@ def _tell(
     now_us = moments.from_datetime(now)
     told: list[records.Told] = []
     results: list[Result | None] = []
+    clean = iter(records.are_clean([entry.record for entry in entries if entry.record is not None]))
     for entry in entries:
         rejection = entry.rejection
         if entry.record is not None:
             try:
-                told.append(records.tell(entry.record, sender=sender, now_us=now_us, inferred=entry.inferred))
+                told.append(
+                    records.tell(
+                        entry.record,
+                        sender=sender,
+                        now_us=now_us,
+                        inferred=entry.inferred,
+                        is_clean=next(clean),
+                    )
+                )
             except rejections.Rejection as refused:
                 rejection = refused
         attempt = entry.record.attempt if entry.record is not None else 1

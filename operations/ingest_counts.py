@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from operations import access, facts, moments
+from operations import access, moments, records
 
 _COUNT = """
 INSERT INTO ingest_count (project_id, bucket, key_id, result, reason, records)
@@ -39,28 +39,14 @@ class Skew(NamedTuple):
     greatest_us: int
 
 
-def skews(batch: Iterable[facts.Facts], now: datetime.datetime) -> list[Skew]:
+def skews(batch: Iterable[records.Told], now: datetime.datetime) -> list[Skew]:
     """Return the skew of each runtime and instance in `batch`, by the latest time that each record told."""
     now_us = moments.from_datetime(now)
-    found: dict[tuple[str | None, str | None], Skew] = {}
-    for known in batch:
-        told = [known.started_at, known.verdict_at, known.answer_ended_at, known.answered_at]
-        latest = max((moment for moment in told if moment is not None), default=None)
-        if latest is None:
-            continue
-        key, ahead_us = (known.runtime, known.instance), latest - now_us
-        before = found.get(key)
-        if before is None:
-            found[key] = Skew(*key, 1, ahead_us, ahead_us, ahead_us)
-        else:
-            found[key] = Skew(
-                *key,
-                before.records + 1,
-                before.sum_us + ahead_us,
-                min(before.least_us, ahead_us),
-                max(before.greatest_us, ahead_us),
-            )
-    return list(found.values())
+    found: dict[tuple[str | None, str | None], list[int]] = {}
+    for told in batch:
+        if told.latest:
+            found.setdefault((told.facts.runtime, told.facts.instance), []).append(told.latest - now_us)
+    return [Skew(*key, len(ahead), sum(ahead), min(ahead), max(ahead)) for key, ahead in found.items()]
 
 
 def count(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import operator
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -36,8 +38,14 @@ _IDENTIFIERS = (
     "idempotency_key",
     "approval_id",
 )
-_SEARCHED = frozenset({"input", "output"})  # the kinds of excerpt that `_is_clean` looks at
+_get_labels = operator.attrgetter(*_LABELS, *_IDENTIFIERS)
+_NO_PAYLOAD = wire.Payload()
+_SEARCHED_TOGETHER = 16
+_SEARCHED = frozenset({"input", "output"})  # the kinds of excerpt that `are_clean` looks at
 _BITS = tuple(facts.TOLD_BIT[name] for name in facts.NAMES[_DESCRIPTIVE])
+_NOTHING = (None,) * len(_BITS)
+_SHAPES_MAX = 10_000
+_masks: dict[tuple[bool, ...], int] = {}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -51,7 +59,7 @@ class Sender(NamedTuple):
     tool_prefix: str | None = None
 
 
-class Excerpt(NamedTuple):
+class Excerpt(msgspec.Struct, frozen=True, gc=False):
     """Words from the outside, redacted and bounded."""
 
     kind: str
@@ -61,27 +69,76 @@ class Excerpt(NamedTuple):
     is_truncated: bool
 
 
-class Told(NamedTuple):
+class Firsts(NamedTuple):
+    """The values that a record names, whose first appearance is kept."""
+
+    tool: str | None
+    tool_version: str | None
+    model: str | None
+    runtime: str | None
+    environment: str | None
+    provider: str | None
+    code: str | None
+    verdict_code: str | None
+
+
+class Told(msgspec.Struct, frozen=True, gc=False):
     """What one record tells, ready to be stored."""
 
     facts: facts.Facts
-    excerpts: tuple[Excerpt, ...]
-    firsts: tuple[tuple[str, str], ...]  # (dimension, value) that this record names
+    excerpts: list[Excerpt]
+    firsts: Firsts
     told_at: int  # the record's own time, for `first_seen`
+    latest: int  # the latest time it tells, 0 if none, for the skew of clocks
+
+
+def are_clean(batch: Sequence[wire.Operation]) -> list[bool]:
+    """Tell of each record whether redaction would change nothing of its names, ids, input and output.
+
+    Several are searched together, since beginning a search costs as much as searching one; only where something
+    is found are they searched singly.
+    """
+    found: list[bool] = []
+    for first in range(0, len(batch), _SEARCHED_TOGETHER):
+        pieces = [_pieces(record) for record in batch[first : first + _SEARCHED_TOGETHER]]
+        if _is_clean(b"\n".join(pieces)):
+            found += [True] * len(pieces)
+        else:
+            found += [_is_clean(piece) for piece in pieces]
+    return found
+
+
+def _pieces(record: wire.Operation) -> bytes:
+    """Return the names, ids, input and output of a record, a line each."""
+    labels = "\n".join(filter(None, _get_labels(record))).encode("utf-8", "surrogatepass")
+    told, returned = record.input or _NO_PAYLOAD, record.output or _NO_PAYLOAD
+    return b"\n".join((labels, told.compact, told.value, returned.compact, returned.value))
+
+
+def _is_clean(pieces: bytes) -> bool:
+    # NUL and half surrogate pairs (which begin with ED in UTF-8) are for the careful way, which replaces them.
+    return b"\0" not in pieces and b"\xed" not in pieces and redaction.is_clean(pieces)
 
 
 def tell(
-    record: wire.Operation, *, sender: Sender, now_us: int, inferred: frozenset[str] = frozenset()
+    record: wire.Operation,
+    *,
+    sender: Sender,
+    now_us: int,
+    inferred: frozenset[str] = frozenset(),
+    is_clean: bool | None = None,
 ) -> Told:
     """Return what `record` tells; `inferred` names the fields that were worked out rather than told.
 
-    Raises the `Rejection` that names what is wrong with it, with a JSON pointer.
+    `is_clean` is what `are_clean` said of it, if it was asked. Raises the `Rejection` that names what is wrong
+    with the record, with a JSON pointer.
     """
     times = _times(record, sender=sender, now_us=now_us)
     excerpts: list[Excerpt] = []
     known = _describe(record, sender, times)
     known.environment, known.runtime = _bind(record, sender)
-    is_clean = _is_clean(known, record)
+    if is_clean is None:
+        is_clean = _is_clean(_pieces(record))
     if not is_clean:
         _redact(known, sender.digest_key)
     keep = _keeper(sender, excerpts, is_clean=is_clean)
@@ -92,27 +149,40 @@ def tell(
     known.awaits_approval = record.status == "awaiting_approval"
     known.clock_is_ahead = times.greatest > now_us + limits.CLOCK_TOLERANCE_US
     blocks.tell(known, record, times=times, key=sender.digest_key, keep=keep, inferred=inferred)
-    return Told(known, tuple(excerpts), _firsts(known), now_us if times.first is None else times.first)
+    firsts = Firsts(
+        known.tool,
+        known.tool_version,
+        known.model,
+        known.runtime,
+        known.environment,
+        known.provider,
+        known.answer_code,
+        known.verdict_code,
+    )
+    return Told(known, excerpts, firsts, now_us if times.first is None else times.first, times.greatest)
 
 
 def _times(record: wire.Operation, *, sender: Sender, now_us: int) -> blocks.Times:
     """Parse the told times and refuse what cannot be kept."""
-    started_at = ended_at = answered_at = None
-    if record.started_at is not None:
-        started_at = moments.parse(record.started_at, pointer="/started_at")
-    if record.ended_at is not None:
-        ended_at = moments.parse(record.ended_at, pointer="/ended_at")
-    if record.answered_at is not None:
-        answered_at = moments.parse(record.answered_at, pointer="/answered_at")
+    started_at = (
+        None if record.started_at is None else moments.parse(record.started_at, pointer="/started_at")
+    )
+    ended_at = None if record.ended_at is None else moments.parse(record.ended_at, pointer="/ended_at")
+    answered_at = (
+        None if record.answered_at is None else moments.parse(record.answered_at, pointer="/answered_at")
+    )
+    times = blocks.Times(started_at, ended_at, answered_at)
     latest, oldest = now_us + limits.AHEAD_MAX_US, now_us - sender.retention_days * moments.DAY_US
-    for name, moment in (("started_at", started_at), ("ended_at", ended_at), ("answered_at", answered_at)):
-        if moment is None:
-            continue
-        if moment > latest:
-            raise rejections.TooFarAhead(pointer=f"/{name}")
-        if moment < oldest:
-            raise rejections.OlderThanRetention(pointer=f"/{name}")
-    return blocks.Times(started_at, ended_at, answered_at)
+    if times.greatest > latest or times.least < oldest:
+        _refuse_time(times, latest=latest, oldest=oldest)
+    return times
+
+
+def _refuse_time(times: blocks.Times, *, latest: int, oldest: int) -> None:
+    for name, moment in zip(times._fields, times, strict=True):
+        if moment is not None and not oldest <= moment <= latest:
+            refusal = rejections.TooFarAhead if moment > latest else rejections.OlderThanRetention
+            raise refusal(pointer=f"/{name}")
 
 
 def _bind(record: wire.Operation, sender: Sender) -> tuple[str | None, str | None]:
@@ -171,16 +241,6 @@ def _describe(record: wire.Operation, sender: Sender, times: blocks.Times) -> fa
     )
 
 
-def _is_clean(known: facts.Facts, record: wire.Operation) -> bool:
-    """Tell by one search that redaction would change nothing of the names, ids, input and output of a record."""
-    pieces = [value for value in structs.astuple(known) if type(value) is str]
-    joined = "\n".join(pieces).encode("utf-8", "surrogatepass")
-    for part in (record.input, record.output):
-        if part is not None:
-            joined += b"\n%b\n%b" % (part.compact, part.value)
-    return b"\0" not in joined and b"\xed" not in joined and redaction.is_clean(joined)
-
-
 def _redact(known: facts.Facts, key: bytes) -> None:
     """Redact the names and ids of `known`."""
     for name in _LABELS:
@@ -216,10 +276,13 @@ def _describe_parts(known: facts.Facts, record: wire.Operation, sender: Sender, 
 
 def _told(known: facts.Facts, inferred: frozenset[str]) -> int:
     """Return the mask of the descriptive facts that are there and were told rather than inferred."""
-    mask = 0
-    for bit, value in zip(_BITS, structs.astuple(known)[_DESCRIPTIVE], strict=True):
-        if value is not None:
-            mask |= bit
+    presence = tuple(map(operator.is_not, structs.astuple(known)[_DESCRIPTIVE], _NOTHING))
+    mask = _masks.get(presence)
+    if mask is None:
+        # Records of one sender have few shapes: each is worked out once.
+        mask = sum(bit for bit, is_there in zip(_BITS, presence, strict=True) if is_there)
+        if len(_masks) < _SHAPES_MAX:
+            _masks[presence] = mask
     for name in inferred:
         mask &= ~facts.TOLD_BIT.get(name, 0)
     return mask
@@ -241,28 +304,12 @@ def _keeper(sender: Sender, excerpts: list[Excerpt], *, is_clean: bool) -> block
     def keep(kind: str, raw: bytes, is_truncated: bool) -> int:
         clean, remarks = (raw, ()) if is_clean and kind in _SEARCHED else redaction.redact_json(raw)
         content, was_cut = compact.compact_value(clean, limits.COMPACT_BYTES_MAX)
-        found = digests.short(sender.digest_key, b"%b\0%b" % (kind.encode(), content))
+        found = digests.short(sender.digest_key, content, kind.encode())
         noted = _encode(remarks) if remarks else None
         excerpts.append(Excerpt(kind, found, content, noted, is_truncated or was_cut))
         return found
 
     return keep
-
-
-def _firsts(known: facts.Facts) -> tuple[tuple[str, str], ...]:
-    named = []
-    if known.tool:
-        named.append(("tool", known.tool))
-        if known.tool_version:
-            named.append(("tool_version", f"{known.tool}@{known.tool_version}"))
-    for dimension in ("model", "runtime", "environment", "provider"):
-        value = getattr(known, dimension)
-        if value:
-            named.append((dimension, value))
-    for code in (known.answer_code, known.verdict_code):
-        if code:
-            named.append(("code", code))
-    return tuple(named)
 
 
 def excerpt_gone_on(now: datetime.datetime, excerpt_days: int) -> datetime.date:

@@ -260,5 +260,5 @@ def _store_beside(
         credential=credential,
         now=now,
         results=Counter(outcome for _, outcome in placed),
-        skews=ingest_counts.skews([record.facts for record, _ in placed], now),
+        skews=ingest_counts.skews([record for record, _ in placed], now),
     )
