@@ -25,7 +25,9 @@ LOOK_BACK_DAYS = 8  # where an ending without a start looks for its operation wh
 # The two-key form of advisory locks: (class, project and bucket).
 LOCK_NEAR_MIDNIGHT = 0x6F70
 
-_LOCK = "SELECT pg_advisory_xact_lock(%s, %s)"
+_LOCK = """
+SELECT pg_advisory_xact_lock(%s, bucket) FROM (SELECT unnest(%s::int[]) AS bucket ORDER BY 1) AS ordered
+"""
 
 # Primary key of operation, in the partitions of the named days only.
 _FIND = """
@@ -121,9 +123,9 @@ def _lock(project_id: int, identities: dict[Identity, datetime.date]) -> None:
     Buckets rather than identities: a batch of 10,000 near midnight would exhaust the server's lock table.
     """
     buckets = {zlib.crc32(f"{name}/{attempt}".encode()) % LOCK_BUCKETS for name, attempt in identities}
+    keys = [(project_id * LOCK_BUCKETS + bucket) % 2**31 for bucket in sorted(buckets)]
     with connection.cursor() as cursor:
-        for bucket in sorted(buckets):
-            cursor.execute(_LOCK, [LOCK_NEAR_MIDNIGHT, (project_id * LOCK_BUCKETS + bucket) % 2**31])
+        cursor.execute(_LOCK, [LOCK_NEAR_MIDNIGHT, keys])
 
 
 def _find(

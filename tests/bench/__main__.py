@@ -19,6 +19,7 @@ from tests.bench import console, floor, pages, processes, sending, traffic
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 Bodies = list[tuple[int, bytes]]
 SETTLED_WITHIN_S = 300.0
+SPREAD = datetime.timedelta(minutes=5)
 # The floor's rows stand under a project that does not exist.
 FLOOR_PROJECT = 1_000_000
 NEWEST = (
@@ -53,9 +54,7 @@ def main() -> None:
 def measure_ingest(running: console.Console, count: int) -> None:
     """Print the floor and every way of sending, as ratios to the floor of as many connections."""
     now = datetime.datetime.now(datetime.UTC)
-    make = functools.partial(
-        traffic.records, begin=now - datetime.timedelta(hours=2), spread=datetime.timedelta(hours=1)
-    )
+    make = functools.partial(traffic.records, begin=_begin(now), spread=SPREAD)
     send = functools.partial(sending.post, running)
     # Warm: every connection has planned its statements, and the partitions exist.
     send("/v1/operations", JSON, traffic.json_bodies(make(6_400, seed=1), 100), 16)
@@ -89,8 +88,18 @@ def measure_ingest(running: console.Console, count: int) -> None:
         row("JSON, two records a call, batches of 500", "/v1/operations", JSON, phased, connections)
         spans = traffic.otlp_bodies(make(count, seed=300 + connections), 500)
         row("OTLP protobuf, batches of 500", "/v1/traces", PROTOBUF, spans, connections)
+    midnight = now.replace(hour=0, minute=0, second=0) - datetime.timedelta(minutes=2)
+    late = traffic.records(count, seed=500, begin=midnight, spread=SPREAD)
+    row("JSON around midnight, batches of 500", "/v1/operations", JSON, traffic.json_bodies(late, 500), 4)
     row("JSON, batches of 10", "/v1/operations", JSON, traffic.json_bodies(make(count // 4, seed=400), 10), 4)
     row("JSON, singly", "/v1/operations", JSON, traffic.json_bodies(make(count // 20, seed=401), 1), 4)
+
+
+def _begin(now: datetime.datetime) -> datetime.datetime:
+    """Return when the calls began: just now, but not around midnight, where writers take turns (a row of its own)."""
+    begin = now - 2 * SPREAD
+    near = any((begin + hours).hour in {23, 0} for hours in (datetime.timedelta(), SPREAD))
+    return begin - datetime.timedelta(hours=3) if near else begin
 
 
 def measure_pages(running: console.Console, sizes: list[int]) -> None:
