@@ -98,7 +98,7 @@ def fold(*, now: datetime.datetime, rows: int = jobs.ROWS, for_s: float = jobs.R
     """Fold every fresh row there is, and let go of minutes and hours past their time."""
     steps: list[jobs.Step] = [functools.partial(_fold_one, table, now) for table in TABLES]
     minutes_before = now - grains.MINUTES_KEPT - grains.SPARE
-    hours_before = now - grains.HOURS_KEPT - grains.SPARE
+    hours_before = now - grains.HOURS_KEPT - grains.HOURS_SPARE
     for table in TABLES:
         steps.append(functools.partial(_expire, table, Grain.MINUTE, minutes_before))
         steps.append(functools.partial(_expire, table, Grain.HOUR, hours_before))

@@ -57,3 +57,5 @@ MINUTES_KEPT = datetime.timedelta(microseconds=buckets.MINUTES_KEPT)
 HOURS_KEPT = datetime.timedelta(microseconds=buckets.HOURS_KEPT)
 # Rows stay a little longer than readers ask for them, so that a reader whose clock is behind finds them.
 SPARE = datetime.timedelta(hours=1)
+# Hours are read from the beginning of a day on.
+HOURS_SPARE = datetime.timedelta(days=1) + SPARE

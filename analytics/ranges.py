@@ -123,8 +123,8 @@ def _minutes_from(now_us: int) -> int:
 
 
 def _hours_from(now_us: int) -> int:
-    # A whole day, so that what lies before it begins on a day and no hours between are read twice or not at all.
-    return _up(now_us - buckets.HOURS_KEPT - _SPARE, buckets.DAY)
+    # From the beginning of a day on, so that days read before it are whole and no hour is read twice or not at all.
+    return _down(now_us - buckets.HOURS_KEPT - _SPARE, buckets.DAY)
 
 
 def _down(at_us: int, step_us: int) -> int:

@@ -11,15 +11,14 @@ import binascii
 import contextlib
 import dataclasses
 import time
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 from django import http
 from django.contrib.auth import models as auth_models
 from django.core import exceptions
 from django.db import DatabaseError, connection
-from django.db.backends import utils as backend_utils
 
-from operations import keys, rejections
+from operations import keys, raw, rejections
 from operations.models import people, projects
 
 Row = TypeVar("Row")
@@ -146,9 +145,7 @@ def credential_for(request: http.HttpRequest, *, scope: str | None) -> Credentia
 def credential_by(token: str, *, scope: str | None) -> Credential:
     """Load what the key `token` opens, or raise the refusal that names what is wrong."""
     keyid, secret = keys.parse(token)
-    with connection.cursor() as cursor:
-        cursor.execute(CREDENTIAL_SQL, [keyid])
-        row = cursor.fetchone()
+    row = raw.cursor("credential").execute(CREDENTIAL_SQL, [keyid], prepare=True).fetchone()
     # The comparison happens on a miss too, so that its time does not tell which ids exist.
     is_match = keys.matches(secret, bytes(row[1]) if row else keys.NO_HMAC)
     if row is None or not is_match:
@@ -189,12 +186,13 @@ def credential_of(project: projects.Project) -> Credential:
     )
 
 
-def recheck(cursor: backend_utils.CursorWrapper | Any, credential: Credential) -> None:
+def recheck(credential: Credential) -> None:
     """Refuse, inside the transaction that is about to commit, a key that died since it was looked up."""
+    cursor = raw.cursor("recheck")
     if credential.key_id == NO_KEY:
         cursor.execute(RECHECK_PROJECT_SQL, [credential.project_id])
     else:
-        cursor.execute(RECHECK_SQL, [credential.key_id, credential.project_id])
+        cursor.execute(RECHECK_SQL, [credential.key_id, credential.project_id], prepare=True)
     row = cursor.fetchone()
     if row is None:
         raise rejections.KeyRevoked

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-import psycopg
 from django.db import connection
 
-from operations import copying, records, redaction
+from operations import copying, raw, records, redaction
 
 _NAMES = (
     "project_id, operation_id, attempt, kind, hash, gone_on, rules_version, is_truncated, content, remarks"
@@ -71,17 +70,16 @@ def keep(*, project_id: int, gone_on: datetime.date, rows: Iterable[Row], are_ne
     values = sorted((_values(project_id, gone_on, row) for row in rows), key=lambda value: value[1:5])
     if not values:
         return
-    raw = cast("psycopg.Connection[Any]", connection.connection)
-    with raw.cursor() as cursor:
-        if len(values) <= DIRECT_MAX:
-            for value in values:
-                cursor.execute(_INSERT_ONE, value, prepare=True)
-        elif are_new:
-            copying.copy(cursor, _COPY, _TYPES, values)
-        else:
-            cursor.execute(_CREATE_STAGING)
-            copying.copy(cursor, _COPY_TO_STAGING, _TYPES, values)
-            cursor.execute(_INSERT_STAGED, prepare=True)
+    cursor = raw.cursor()
+    if len(values) <= DIRECT_MAX:
+        for value in values:
+            cursor.execute(_INSERT_ONE, value, prepare=True)
+    elif are_new:
+        copying.copy(cursor, _COPY, _TYPES, values)
+    else:
+        cursor.execute(_CREATE_STAGING)
+        copying.copy(cursor, _COPY_TO_STAGING, _TYPES, values)
+        cursor.execute(_INSERT_STAGED)
 
 
 def _values(project_id: int, gone_on: datetime.date, row: Row) -> tuple[Any, ...]:

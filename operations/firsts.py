@@ -8,9 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Sequence
 
-from django.db import connection
-
-from operations import moments, records
+from operations import moments, raw, records
 
 REMEMBERED_MAX = 50_000
 
@@ -51,10 +49,9 @@ def note(project_id: int, told: Sequence[records.Told]) -> None:
     dimensions, values = [name for name, _ in least], [value for _, value in least]
     times = [moments.to_datetime(at) for at in least.values()]
     codes = [value for dimension, value in least if dimension == "code"]
-    with connection.cursor() as cursor:
-        cursor.execute(_NOTE, [project_id, dimensions, values, times, project_id])
-        if codes:
-            cursor.execute(_NOTE_CODES, [project_id, codes, project_id])
+    raw.cursor().execute(_NOTE, [project_id, dimensions, values, times, project_id])
+    if codes:
+        raw.cursor().execute(_NOTE_CODES, [project_id, codes, project_id])
 
 
 def remember(project_id: int, told: Iterable[records.Told]) -> None:

@@ -7,9 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from django.db import connection
-
-from operations import access, moments, records
+from operations import access, moments, raw, records
 
 _COUNT = """
 INSERT INTO ingest_count (project_id, bucket, key_id, result, reason, records)
@@ -61,18 +59,17 @@ def count(
     skewed = [list(column) for column in zip(*skews, strict=True)]
     if not results:
         return
-    with connection.cursor() as cursor:
-        if skewed:
-            cursor.execute(_COUNT_WITH_SKEW, [*counted, credential.project_id, now, *skewed])
-        else:
-            cursor.execute(_COUNT, counted)
+    if skewed:
+        values = [*counted, credential.project_id, now, *skewed]
+        raw.cursor().execute(_COUNT_WITH_SKEW, values, prepare=True)
+    else:
+        raw.cursor().execute(_COUNT, counted, prepare=True)
 
 
 def count_rejected(*, credential: access.Credential, now: datetime.datetime, reasons: Counter[str]) -> None:
     """Count refused records by reason."""
     rows = [("rejected", reason, records) for reason, records in reasons.items()]
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNT, _counted(credential, now, rows))
+    raw.cursor().execute(_COUNT, _counted(credential, now, rows), prepare=True)
 
 
 def _counted(

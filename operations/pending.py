@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import msgspec
 from django.db import connection
 
-from operations import facts, merging
+from operations import facts, merging, raw
 
 ORPHAN_AFTER = datetime.timedelta(hours=1)
 
@@ -58,26 +58,23 @@ class Waiting(NamedTuple):
 
 def lock_shared(project_id: int) -> None:
     """Hold off, until this transaction ends, anyone who is about to let facts of this project wait."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LOCK_SHARED, [LOCK_STORE, project_id % 2**31])
+    raw.cursor().execute(_LOCK_SHARED, [LOCK_STORE, project_id % 2**31], prepare=True)
 
 
 def lock_exclusive(project_id: int) -> None:
     """Wait until no other transaction is storing for this project, and keep new ones out until this one ends."""
-    with connection.cursor() as cursor:
-        cursor.execute(_LOCK_EXCLUSIVE, [LOCK_STORE, project_id % 2**31])
+    raw.cursor().execute(_LOCK_EXCLUSIVE, [LOCK_STORE, project_id % 2**31])
 
 
 def take(*, project_id: int, batch: Sequence[facts.Facts]) -> list[facts.Facts]:
     """Remove and return what waits for the operations of `batch`."""
-    with connection.cursor() as cursor:
-        cursor.execute(_ANY, [project_id])
-        row = cursor.fetchone()
-        if not row or not row[0]:
-            return []
-        names, attempts = [k.operation_id for k in batch], [k.attempt for k in batch]
-        cursor.execute(_TAKE, [names, attempts, project_id])
-        return [_decode(bytes(content)) for (content,) in cursor.fetchall()]
+    cursor = raw.cursor()
+    row = cursor.execute(_ANY, [project_id], prepare=True).fetchone()
+    if not row or not row[0]:
+        return []
+    names, attempts = [k.operation_id for k in batch], [k.attempt for k in batch]
+    cursor.execute(_TAKE, [names, attempts, project_id])
+    return [_decode(bytes(content)) for (content,) in cursor.fetchall()]
 
 
 def put(

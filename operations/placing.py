@@ -13,10 +13,9 @@ import zlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from django.db import connection
 from msgspec import structs
 
-from operations import facts, moments
+from operations import facts, moments, raw
 
 NEAR_MIDNIGHT_US = 3600 * moments.SECOND_US
 LOCK_BUCKETS = 64
@@ -124,8 +123,7 @@ def _lock(project_id: int, identities: dict[Identity, datetime.date]) -> None:
     """
     buckets = {zlib.crc32(f"{name}/{attempt}".encode()) % LOCK_BUCKETS for name, attempt in identities}
     keys = [(project_id * LOCK_BUCKETS + bucket) % 2**31 for bucket in sorted(buckets)]
-    with connection.cursor() as cursor:
-        cursor.execute(_LOCK, [LOCK_NEAR_MIDNIGHT, keys])
+    raw.cursor().execute(_LOCK, [LOCK_NEAR_MIDNIGHT, keys])
 
 
 def _find(
@@ -133,8 +131,8 @@ def _find(
 ) -> dict[Identity, list[Found]]:
     found: dict[Identity, list[Found]] = {}
     names, attempts = [name for name, _ in identities], [attempt for _, attempt in identities]
-    with connection.cursor() as cursor:
-        cursor.execute(_FIND, [names, attempts, project_id, list(days)])
-        for name, attempt, day, started_at in cursor.fetchall():
-            found.setdefault((name, attempt), []).append(Found(day, started_at))
+    cursor = raw.cursor()
+    cursor.execute(_FIND, [names, attempts, project_id, list(days)])
+    for name, attempt, day, started_at in cursor.fetchall():
+        found.setdefault((name, attempt), []).append(Found(day, started_at))
     return found

@@ -14,13 +14,12 @@ from __future__ import annotations
 import datetime
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
-import psycopg
 from django.db import connection
 from msgspec import structs
 
-from operations import copying, facts
+from operations import copying, facts, raw
 
 FRESH = 0  # the grain of tally rows as writers append them; analytics.compaction folds them
 
@@ -80,7 +79,7 @@ RETURNING WITH (OLD AS was, NEW AS now) now.project_id, now.operation_id, now.at
 
 _NAMES = ", ".join(name for name, _ in copying.COLUMNS)
 _GIVEN = (
-    f"SELECT {_NAMES} FROM jsonb_to_recordset(%s::jsonb) "
+    f"SELECT {_NAMES} FROM jsonb_to_recordset($1::jsonb) "
     f"AS given ({', '.join(f'{name} {kind}' for name, kind in copying.COLUMNS)})"
 )
 _OPERATION_ID = [name for name, _ in copying.COLUMNS].index("operation_id")
@@ -112,22 +111,20 @@ def upsert(*, project_id: int, received_at_us: int, batch: Sequence[Placed]) -> 
         (project_id, placed.day, received_at_us, *structs.astuple(placed.facts))
         for placed in sorted(batch, key=lambda placed: (placed.facts.operation_id, placed.facts.attempt))
     ]
-    raw = cast("psycopg.Connection[Any]", connection.connection)
-    raw.prepare_threshold = 5
-    with raw.cursor() as cursor:
-        if len(rows) > DIRECT_MAX:
-            copying.stage(cursor, rows)
-            cursor.execute(staged_statement(), prepare=True)
-            return [Stored(*row) for row in cursor.fetchall()]
-        # A few rows: most are new, and starting up the joins costs more than trying without them first.
-        cursor.execute(insert_statement(), [copying.as_json(rows)], prepare=True)
-        stored = [Stored(*row) for row in cursor.fetchall()]
-        inserted = {(row.operation_id, row.attempt) for row in stored}
-        known = [row for row in rows if row[_OPERATION_ID : _OPERATION_ID + 2] not in inserted]
-        if known:
-            cursor.execute(direct_statement(), [copying.as_json(known)], prepare=True)
-            stored += [Stored(*row) for row in cursor.fetchall()]
-        return stored
+    if len(rows) > DIRECT_MAX:
+        copying.stage(raw.cursor(), rows)
+        return _run(staged_statement())
+    # A few rows: most are new, and starting up the joins costs more than trying without them first.
+    stored = _run(insert_statement(), copying.as_json(rows))
+    inserted = {(row.operation_id, row.attempt) for row in stored}
+    known = [row for row in rows if row[_OPERATION_ID : _OPERATION_ID + 2] not in inserted]
+    return stored + _run(direct_statement(), copying.as_json(known)) if known else stored
+
+
+def _run(statement: str, *parameters: str) -> list[Stored]:
+    cursor = raw.by_number()
+    cursor.execute(statement.encode(), parameters, prepare=True)
+    return [Stored(*row) for row in cursor.fetchall()]
 
 
 @functools.cache
@@ -227,7 +224,7 @@ def known(*, project_id: int, batch: Sequence[Placed]) -> dict[tuple[str, int], 
     columns = list(
         zip(*((placed.facts.operation_id, placed.facts.attempt, placed.day) for placed in batch), strict=True)
     )
-    with connection.cursor() as cursor:
-        cursor.execute(_KNOWN, [*map(list, columns), project_id])
-        found = [facts.Facts(**dict(zip(facts.NAMES, row, strict=True))) for row in cursor.fetchall()]
+    cursor = raw.cursor()
+    cursor.execute(_KNOWN, [*map(list, columns), project_id])
+    found = [facts.Facts(**dict(zip(facts.NAMES, row, strict=True))) for row in cursor.fetchall()]
     return {(row.operation_id, row.attempt): row for row in found}

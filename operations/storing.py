@@ -114,8 +114,7 @@ def _attempt(
                 outcomes = step(credential, part, now)
                 with _one_trip(part):
                     _store_beside(credential, part, now, outcomes, are_new=attempt == 0)
-                    with connection.cursor() as cursor:
-                        access.recheck(cursor, credential)
+                    access.recheck(credential)
         except (DatabaseError, psycopg.Error) as error:
             if attempt == RETRIES_MAX or not isinstance(_cause(error), _RETRIED):
                 raise

@@ -139,7 +139,7 @@ def test_minutes_go_after_two_days_and_hours_after_ninety() -> None:
     compaction.fold(now=NOW + grains.MINUTES_KEPT + 2 * HOUR)
 
     assert [rows(grain) for grain in Grain] == [0, 0, 1, 1, 0, 1]
-    compaction.fold(now=NOW + grains.HOURS_KEPT + 2 * HOUR)
+    compaction.fold(now=NOW + grains.HOURS_KEPT + 26 * HOUR)
 
     assert [rows(grain) for grain in Grain] == [0, 0, 0, 1, 0, 0]
     assert [rows(grain, "tally_histogram") for grain in Grain] == [0, 0, 0, 1, 0, 0]

@@ -7,7 +7,6 @@ import pytest
 from django import http
 from django.contrib.auth import models as auth_models
 from django.core import exceptions
-from django.db import connection
 from django.test import RequestFactory
 from django.utils import timezone
 
@@ -206,23 +205,23 @@ def test_a_key_that_dies_after_its_look_up_is_refused_before_the_commit():
     )
     projects.delete(make.globex())
 
-    with connection.cursor() as cursor:
-        with pytest.raises(rejections.KeyRevoked):
-            access.recheck(cursor, credentials[0])
-        with pytest.raises(rejections.KeyExpired):
-            access.recheck(cursor, credentials[1])
-        with pytest.raises(rejections.KeyRevoked):
-            access.recheck(cursor, credentials[2])
-        access.recheck(cursor, credentials[3])
+    with pytest.raises(rejections.KeyRevoked):
+        access.recheck(credentials[0])
+    with pytest.raises(rejections.KeyExpired):
+        access.recheck(credentials[1])
+    with pytest.raises(rejections.KeyRevoked):
+        access.recheck(credentials[2])
+    access.recheck(credentials[3])
 
 
 def test_the_last_use_is_written_at_most_once_a_minute(django_assert_num_queries):
+    # The look-up itself goes by the driver's own cursor, which Django does not count.
     issued = make.key()
 
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(1):
         credential_of(issued.token)
     first = tenants.IngestKey.objects.get(pk=issued.key.pk).last_used_at
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(0):
         credential_of(issued.token)
 
     assert first is not None
