@@ -1,54 +1,56 @@
 """Keep excerpts beside the operations they belong to, filed by the day by which they must be gone.
 
-A row is addressed by its content, so the same words told twice are one row, and two records that told
-different words both keep theirs; the operation's facts say which one counts.
+What one record told is one row, addressed by its content: the same words told twice are one row, and two records that
+told different words both keep theirs; the operation's facts say which of them count.
 """
 
 from __future__ import annotations
 
 import datetime
+import functools
+import operator
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+import msgspec
 from django.db import connection
 
 from operations import copying, raw, records, redaction
 
-_NAMES = (
-    "project_id, operation_id, attempt, kind, hash, gone_on, rules_version, is_truncated, content, remarks"
-)
-_TYPES = ("int8", "text", "int2", "text", "int8", "date", "int2", "bool", "text", "text")
+_NAMES = "project_id, hash, gone_on, attempt, rules_version, operation_id, words"
+_TYPES = ("int8", "int8", "date", "int2", "int2", "text", "text")
 _CREATE_STAGING = """
 CREATE TEMP TABLE IF NOT EXISTS staging_excerpt (
-    project_id bigint, operation_id text, attempt smallint, kind text, hash bigint, gone_on date,
-    rules_version smallint, is_truncated boolean, content text, remarks text
+    project_id bigint, hash bigint, gone_on date, attempt smallint, rules_version smallint, operation_id text, words text
 ) ON COMMIT DELETE ROWS
 """
-_COPY = f"COPY excerpt ({_NAMES}) FROM STDIN (FORMAT BINARY)"
+COPY = f"COPY excerpt ({_NAMES}) FROM STDIN (FORMAT BINARY)"
 _COPY_TO_STAGING = f"COPY staging_excerpt ({_NAMES}) FROM STDIN (FORMAT BINARY)"
 _INSERT_STAGED = f"""
 INSERT INTO excerpt ({_NAMES}) SELECT {_NAMES} FROM staging_excerpt ORDER BY operation_id, attempt, hash
 ON CONFLICT DO NOTHING
 """
-_INSERT_ONE = f"""
-INSERT INTO excerpt ({_NAMES}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING
-"""
+_INSERT_ONE = f"INSERT INTO excerpt ({_NAMES}) VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING"
 # Primary key of excerpt, over the days that excerpts live.
 _OF_OPERATION = """
-SELECT kind, hash, content, remarks, is_truncated, rules_version FROM excerpt
-WHERE project_id = %s AND operation_id = %s AND attempt = %s ORDER BY kind, gone_on DESC, hash
+SELECT words, rules_version FROM excerpt
+WHERE project_id = %s AND operation_id = %s AND attempt = %s ORDER BY gone_on DESC, hash
 """
 
 #: Up to this many rows, single INSERTs cost less than a COPY.
-DIRECT_MAX = 6
+DIRECT_MAX = 4
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(list[records.Excerpt]).decode
+_hash = operator.attrgetter("hash")
 
 
 class Row(NamedTuple):
-    """One excerpt to keep."""
+    """The excerpts of one record to keep."""
 
     operation_id: str
     attempt: int
-    excerpt: records.Excerpt
+    excerpts: list[records.Excerpt]
 
 
 class Kept(NamedTuple):
@@ -67,7 +69,7 @@ def keep(*, project_id: int, gone_on: datetime.date, rows: Iterable[Row], are_ne
 
     With `are_new` none is expected to be kept, which is cheaper; one that is raises `UniqueViolation`.
     """
-    values = sorted((_values(project_id, gone_on, row) for row in rows), key=lambda value: value[1:5])
+    values = [row_values(project_id, gone_on, row) for row in sorted(rows, key=operator.itemgetter(0, 1))]
     if not values:
         return
     cursor = raw.cursor()
@@ -75,31 +77,40 @@ def keep(*, project_id: int, gone_on: datetime.date, rows: Iterable[Row], are_ne
         for value in values:
             cursor.execute(_INSERT_ONE, value, prepare=True)
     elif are_new:
-        copying.copy(cursor, _COPY, _TYPES, values)
+        copy(cursor, values)
     else:
         cursor.execute(_CREATE_STAGING)
         copying.copy(cursor, _COPY_TO_STAGING, _TYPES, values)
         cursor.execute(_INSERT_STAGED)
 
 
-def _values(project_id: int, gone_on: datetime.date, row: Row) -> tuple[Any, ...]:
-    excerpt = row.excerpt
-    return (
-        project_id,
-        row.operation_id,
-        row.attempt,
-        excerpt.kind,
-        excerpt.hash,
-        gone_on,
-        redaction.RULES_VERSION,
-        excerpt.is_truncated,
-        excerpt.content.decode(),
-        None if excerpt.remarks is None else excerpt.remarks.decode(),
-    )
+def copy(cursor: Any, values: Iterable[tuple[Any, ...]]) -> None:
+    """Copy rows of `row_values` that are known to be new."""
+    copying.copy(cursor, COPY, _TYPES, values)
+
+
+def row_values(project_id: int, gone_on: datetime.date, row: Row) -> tuple[Any, ...]:
+    """Return a row of the table."""
+    operation_id, attempt, told = row
+    # A record tells no words twice, so none cancel out.
+    hashed = functools.reduce(operator.xor, map(_hash, told))
+    words = _encode(told).decode()
+    return (project_id, hashed, gone_on, attempt, redaction.RULES_VERSION, operation_id, words)
 
 
 def of_operation(*, project_id: int, operation_id: str, attempt: int) -> list[Kept]:
     """Return every excerpt of one attempt."""
     with connection.cursor() as cursor:
         cursor.execute(_OF_OPERATION, [project_id, operation_id, attempt])
-        return [Kept(*row) for row in cursor.fetchall()]
+        return [
+            Kept(
+                one.kind,
+                one.hash,
+                bytes(one.content).decode(),
+                bytes(one.remarks).decode() or None,
+                one.is_truncated,
+                rules_version,
+            )
+            for words, rules_version in cursor.fetchall()
+            for one in _decode(words)
+        ]

@@ -40,6 +40,7 @@ _IDENTIFIERS = (
 )
 _get_labels = operator.attrgetter(*_LABELS, *_IDENTIFIERS)
 _NO_PAYLOAD = wire.Payload()
+_NONE = msgspec.Raw()
 _SEARCHED_TOGETHER = 16
 _SEARCHED = frozenset({"input", "output"})  # the kinds of excerpt that `are_clean` looks at
 _BITS = tuple(facts.TOLD_BIT[name] for name in facts.NAMES[_DESCRIPTIVE])
@@ -59,14 +60,14 @@ class Sender(NamedTuple):
     tool_prefix: str | None = None
 
 
-class Excerpt(msgspec.Struct, frozen=True, gc=False):
-    """Words from the outside, redacted and bounded."""
+class Excerpt(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """Words from the outside, redacted and bounded; `content` and `remarks` are JSON."""
 
     kind: str
     hash: int
-    content: bytes
-    remarks: bytes | None
-    is_truncated: bool
+    content: msgspec.Raw
+    remarks: msgspec.Raw = _NONE
+    is_truncated: bool = False
 
 
 class Firsts(NamedTuple):
@@ -305,8 +306,10 @@ def _keeper(sender: Sender, excerpts: list[Excerpt], *, is_clean: bool) -> block
         clean, remarks = (raw, ()) if is_clean and kind in _SEARCHED else redaction.redact_json(raw)
         content, was_cut = compact.compact_value(clean, limits.COMPACT_BYTES_MAX)
         found = digests.short(sender.digest_key, content, kind.encode())
-        noted = _encode(remarks) if remarks else None
-        excerpts.append(Excerpt(kind, found, content, noted, is_truncated or was_cut))
+        noted = msgspec.Raw(_encode(remarks)) if remarks else _NONE
+        one = Excerpt(kind, found, msgspec.Raw(content), noted, is_truncated or was_cut)
+        if one not in excerpts:
+            excerpts.append(one)
         return found
 
     return keep

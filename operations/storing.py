@@ -127,7 +127,7 @@ def _attempt(
 
 def _one_trip(part: Sequence[records.Told]) -> contextlib.AbstractContextManager[object]:
     """Send the statements of a small batch together; a large one copies, which a pipeline cannot."""
-    if sum(len(record.excerpts) for record in part) > excerpts.DIRECT_MAX:
+    if sum(1 for record in part if record.excerpts) > excerpts.DIRECT_MAX:
         return contextlib.nullcontext()
     return cast("psycopg.Connection[object]", connection.connection).pipeline()
 
@@ -247,10 +247,9 @@ def _store_beside(
     ]
     rows: dict[bool, list[excerpts.Row]] = {True: [], False: []}
     for record, outcome in placed:
-        if outcome != "duplicate":
-            rows[outcome == "accepted" and are_new].extend(
-                excerpts.Row(*_identity(record), excerpt) for excerpt in record.excerpts
-            )
+        if outcome != "duplicate" and record.excerpts:
+            row = excerpts.Row(record.facts.operation_id, record.facts.attempt, record.excerpts)
+            rows[outcome == "accepted" and are_new].append(row)
     gone_on = records.excerpt_gone_on(now, credential.excerpt_days)
     for is_new, kept in rows.items():
         excerpts.keep(project_id=credential.project_id, gone_on=gone_on, rows=kept, are_new=is_new)

@@ -12,16 +12,11 @@ import msgspec
 import psycopg
 from msgspec import structs
 
-from operations import copying, moments, records, wire
+from operations import copying, excerpts, moments, records, wire
 from tests.bench import console, traffic
 
 BATCH = 500
 _OPERATION = f"COPY operation ({', '.join(name for name, _ in copying.COLUMNS)}) FROM STDIN (FORMAT BINARY)"
-_EXCERPT_NAMES = (
-    "project_id, operation_id, attempt, kind, hash, gone_on, rules_version, is_truncated, content, remarks"
-)
-_EXCERPT = f"COPY excerpt ({_EXCERPT_NAMES}) FROM STDIN (FORMAT BINARY)"
-_EXCERPT_TYPES = ("int8", "text", "int2", "text", "int8", "date", "int2", "bool", "text", "text")
 
 Rows = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]
 
@@ -33,18 +28,15 @@ def rows_of(told: list[traffic.Record], *, project_id: int, now: datetime.dateti
     decoder = msgspec.json.Decoder(list[wire.Operation])
     batches = []
     for first in range(0, len(told), BATCH):
-        operations, excerpts = [], []
+        operations, words = [], []
         for record in decoder.decode(json.dumps(told[first : first + BATCH])):
             one = records.tell(record, sender=sender, now_us=now_us)
             known = one.facts
             assert known.started_at is not None
             operations.append((project_id, moments.day_of(known.started_at), now_us, *structs.astuple(known)))
-            excerpts.extend(
-                (project_id, known.operation_id, known.attempt, e.kind, e.hash, gone_on, 1, e.is_truncated,
-                 e.content.decode(), None)
-                for e in one.excerpts
-            )  # fmt: skip
-        batches.append((operations, excerpts))
+            row = excerpts.Row(known.operation_id, known.attempt, one.excerpts)
+            words.append(excerpts.row_values(project_id, gone_on, row))
+        batches.append((operations, words))
     return batches
 
 
@@ -70,8 +62,8 @@ def _copy(url: str, batches: list[Rows], barrier: Any) -> None:
     types = [kind.split()[0] for _, kind in copying.COLUMNS]
     with psycopg.connect(url) as connection, connection.cursor() as cursor:
         barrier.wait()
-        for operations, excerpts in batches:
+        for operations, words in batches:
             copying.copy(cursor, _OPERATION, types, operations)
-            copying.copy(cursor, _EXCERPT, _EXCERPT_TYPES, excerpts)
+            excerpts.copy(cursor, words)
             connection.commit()
         barrier.wait()

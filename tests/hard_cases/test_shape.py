@@ -26,7 +26,11 @@ def raw(**facts: str) -> bytes:
 
 def excerpt(kind: str) -> Any:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT content FROM excerpt WHERE kind = %s", [kind])
+        cursor.execute(
+            "SELECT (one -> 'content')::text FROM excerpt, json_array_elements(words::json) AS one "
+            "WHERE one ->> 'kind' = %s",
+            [kind],
+        )
         return cursor.fetchone()[0]
 
 

@@ -111,6 +111,6 @@ def fill(*project_ids: int) -> None:
 
 EXCERPT_SQL = """
 INSERT INTO excerpt
-  (project_id, operation_id, attempt, kind, hash, gone_on, rules_version, is_truncated, content)
-VALUES (%s, 'op', 1, 'input', %s, %s, 1, false, 'words')
+  (project_id, operation_id, attempt, hash, gone_on, rules_version, words)
+VALUES (%s, 'op', 1, %s, %s, 1, '[]')
 """

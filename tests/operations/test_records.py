@@ -78,7 +78,7 @@ def test_prose_is_never_a_code() -> None:
     told = tell(status="done", outcome="failure", code="Quota exceeded!", ended_at=START)
 
     assert told.facts.answer_code == "unlisted"
-    assert [json.loads(e.content)["code"] for e in told.excerpts] == ["Quota exceeded!"]
+    assert [json.loads(bytes(e.content))["code"] for e in told.excerpts] == ["Quota exceeded!"]
 
 
 def test_a_contract_error_takes_its_kind_from_either_side() -> None:
@@ -193,9 +193,16 @@ def test_a_whole_value_is_measured_digested_and_forgotten() -> None:
     assert told.facts.input_bytes == len(json.dumps(value))
     assert told.facts.input_digest == tell(input={"value": {"text": "word " * 5000}}).facts.input_digest
     (excerpt,) = told.excerpts
-    assert len(excerpt.content) <= limits.COMPACT_BYTES_MAX
+    assert len(bytes(excerpt.content)) <= limits.COMPACT_BYTES_MAX
     assert excerpt.is_truncated
-    assert json.loads(excerpt.content)
+    assert json.loads(bytes(excerpt.content))
+
+
+def test_the_same_words_about_the_verdict_and_the_answer_are_kept_once() -> None:
+    told = tell(status="timed_out", ended_at=START, code="Out of luck!", answer={"code": "Out of luck!"})
+
+    assert [json.loads(bytes(e.content)) for e in told.excerpts] == [{"code": "Out of luck!"}]
+    assert told.facts.verdict_excerpt == told.facts.error_excerpt == told.excerpts[0].hash
 
 
 def test_every_flag_of_the_error_contract_is_told_apart_from_not_told() -> None:
