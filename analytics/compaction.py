@@ -36,11 +36,11 @@ FROM project CROSS JOIN LATERAL (
 ORDER BY project.id <= %(after)s, project.id LIMIT 1
 """
 
-# Primary key of the table, and what is folded by its place: what another deleted meanwhile is passed over, and its place
-# goes to no other row while this statement can see it. Each step sums what the step before it left over: minutes, then
-# the hour, which is also what its day gains. Minutes are added as rows of their own, since nobody reads many of them;
-# hours and days take up the row that is there. What is folded is few beside what is held: the nested loop that the
-# planner likes for it would read a whole bucket for every row (see `_fold_one`).
+# Primary key of the table, and what is folded by its place: what another deleted meanwhile is passed over, and its
+# place goes to no other row while this statement can see it. Each step sums what the step before it left over: minutes,
+# then the hour, which is also what its day gains. Minutes are added as rows of their own, since nobody reads many of
+# them; hours and days take up the row that is there. What is folded is few beside what is held: the nested loop that
+# the planner likes for it would read a whole bucket for every row (see `_fold_one`).
 _FOLD = """
 WITH taken AS (
     DELETE FROM {table} WHERE ctid = ANY(ARRAY(

@@ -11,7 +11,7 @@ import binascii
 import contextlib
 import dataclasses
 import time
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from django import http
 from django.contrib.auth import models as auth_models
@@ -26,6 +26,12 @@ Row = TypeVar("Row")
 LAST_USED_EVERY_S = 60.0
 # In the place of a key's id: the operator's own commands.
 NO_KEY = 0
+
+# How long, and of how many keys, the row is remembered for those who recheck it. A project's settings that stand in it
+# come into force as much later.
+REMEMBERED_S = 5.0
+REMEMBERED_MAX = 10_000
+_looked_up: dict[str, tuple[float, tuple[Any, ...]]] = {}
 
 # The newest moment at which this process wrote a key's last use. Losing it costs one UPDATE a key.
 _last_used_written: dict[int, float] = {}
@@ -134,18 +140,19 @@ def key_in(project: projects.Project, keyid: str) -> projects.IngestKey:
     return _only(projects.IngestKey.objects.filter(project=project, keyid=keyid).first())
 
 
-def credential_for(request: http.HttpRequest, *, scope: str | None) -> Credential:
+def credential_for(request: http.HttpRequest, *, scope: str | None, is_rechecked: bool = False) -> Credential:
     """Load what the key in the request's headers opens, or raise the refusal that names what is wrong.
 
-    `scope=None` asks for any good key. Cookies and the address are never looked at.
+    `scope=None` asks for any good key. Cookies and the address are never looked at. With `is_rechecked` the caller
+    promises to `recheck` before it commits or answers, and a key that was good a moment ago is not looked up again.
     """
-    return credential_by(_presented(request), scope=scope)
+    return credential_by(_presented(request), scope=scope, is_rechecked=is_rechecked)
 
 
-def credential_by(token: str, *, scope: str | None) -> Credential:
+def credential_by(token: str, *, scope: str | None, is_rechecked: bool = False) -> Credential:
     """Load what the key `token` opens, or raise the refusal that names what is wrong."""
     keyid, secret = keys.parse(token)
-    row = raw.cursor("credential").execute(CREDENTIAL_SQL, [keyid], prepare=True).fetchone()
+    row = (_remembered(keyid) if is_rechecked else None) or _look_up(keyid)
     # The comparison happens on a miss too, so that its time does not tell which ids exist.
     is_match = keys.matches(secret, bytes(row[1]) if row else keys.NO_HMAC)
     if row is None or not is_match:
@@ -197,6 +204,20 @@ def recheck(credential: Credential) -> None:
     if row is None:
         raise rejections.KeyRevoked
     _refuse_dead(is_revoked=row[0], is_expired=row[1])
+
+
+def _remembered(keyid: str) -> tuple[Any, ...] | None:
+    at, row = _looked_up.get(keyid, (0.0, None))
+    return row if time.monotonic() < at + REMEMBERED_S else None
+
+
+def _look_up(keyid: str) -> tuple[Any, ...] | None:
+    row = raw.cursor("credential").execute(CREDENTIAL_SQL, [keyid], prepare=True).fetchone()
+    if row is not None:
+        if len(_looked_up) > REMEMBERED_MAX:
+            _looked_up.clear()
+        _looked_up[keyid] = time.monotonic(), row
+    return row
 
 
 def _only(found: Row | None) -> Row:

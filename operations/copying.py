@@ -58,8 +58,13 @@ def stage(cursor: psycopg.Cursor[Any], rows: Sequence[tuple[Any, ...]]) -> None:
 
 
 def as_json(rows: Sequence[tuple[Any, ...]]) -> str:
-    """Return `rows` as one JSON parameter for `jsonb_to_recordset`, leaving out what is not told."""
-    return _encode([dict(_cells(row)) for row in rows]).decode()
+    """Return `rows` as one JSON parameter for `jsonb_to_recordset`."""
+    return _encode([as_object(row) for row in rows]).decode()
+
+
+def as_object(row: tuple[Any, ...]) -> dict[str, Any]:
+    """Return a row by column, fit for JSON, without what is not told."""
+    return dict(_cells(row))
 
 
 def _cells(row: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:

@@ -7,9 +7,8 @@ told different words both keep theirs; the operation's facts say which of them c
 from __future__ import annotations
 
 import datetime
-import functools
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,7 +20,8 @@ _NAMES = "project_id, hash, gone_on, attempt, rules_version, operation_id, words
 _TYPES = ("int8", "int8", "date", "int2", "int2", "text", "text")
 _CREATE_STAGING = """
 CREATE TEMP TABLE IF NOT EXISTS staging_excerpt (
-    project_id bigint, hash bigint, gone_on date, attempt smallint, rules_version smallint, operation_id text, words text
+    project_id bigint, hash bigint, gone_on date, attempt smallint, rules_version smallint, operation_id text,
+    words text
 ) ON COMMIT DELETE ROWS
 """
 COPY = f"COPY excerpt ({_NAMES}) FROM STDIN (FORMAT BINARY)"
@@ -42,7 +42,6 @@ DIRECT_MAX = 4
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(list[records.Excerpt]).decode
-_hash = operator.attrgetter("hash")
 
 
 class Row(NamedTuple):
@@ -84,7 +83,7 @@ def keep(*, project_id: int, gone_on: datetime.date, rows: Iterable[Row], are_ne
         cursor.execute(_INSERT_STAGED)
 
 
-def copy(cursor: Any, values: Iterable[tuple[Any, ...]]) -> None:
+def copy(cursor: Any, values: Sequence[tuple[Any, ...]]) -> None:
     """Copy rows of `row_values` that are known to be new."""
     copying.copy(cursor, COPY, _TYPES, values)
 
@@ -92,10 +91,16 @@ def copy(cursor: Any, values: Iterable[tuple[Any, ...]]) -> None:
 def row_values(project_id: int, gone_on: datetime.date, row: Row) -> tuple[Any, ...]:
     """Return a row of the table."""
     operation_id, attempt, told = row
-    # A record tells no words twice, so none cancel out.
-    hashed = functools.reduce(operator.xor, map(_hash, told))
     words = _encode(told).decode()
-    return (project_id, hashed, gone_on, attempt, redaction.RULES_VERSION, operation_id, words)
+    return (project_id, hash_of(told), gone_on, attempt, redaction.RULES_VERSION, operation_id, words)
+
+
+def hash_of(told: Iterable[records.Excerpt]) -> int:
+    """Return the address of what a record told, one for any order; it tells no words twice, so none cancel out."""
+    found = 0
+    for excerpt in told:
+        found ^= excerpt.hash
+    return found
 
 
 def of_operation(*, project_id: int, operation_id: str, attempt: int) -> list[Kept]:

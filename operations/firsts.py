@@ -41,9 +41,7 @@ _remembered: dict[tuple[int, str, str], int] = {}
 
 def note(project_id: int, told: Sequence[records.Told]) -> None:
     """Write what is told for the first time, or earlier than known, in the caller's transaction."""
-    least = {
-        value: at for value, at in _least(told).items() if _remembered.get((project_id, *value), at + 1) > at
-    }
+    least = {value: at for value, at in _least(told).items() if not _is_known(project_id, value, at)}
     if not least:
         return
     dimensions, values = [name for name, _ in least], [value for _, value in least]
@@ -52,6 +50,15 @@ def note(project_id: int, told: Sequence[records.Told]) -> None:
     raw.cursor().execute(_NOTE, [project_id, dimensions, values, times, project_id])
     if codes:
         raw.cursor().execute(_NOTE_CODES, [project_id, codes, project_id])
+
+
+def are_known(project_id: int, told: Sequence[records.Told]) -> bool:
+    """Tell whether `note` would have nothing to write, as far as this process remembers."""
+    return all(_is_known(project_id, value, at) for value, at in _least(told).items())
+
+
+def _is_known(project_id: int, value: tuple[str, str], at: int) -> bool:
+    return _remembered.get((project_id, *value), at + 1) <= at
 
 
 def remember(project_id: int, told: Iterable[records.Told]) -> None:

@@ -53,15 +53,17 @@ def ingest(
 ) -> Receipt:
     """Store what `entries` tell and return what became of each.
 
-    Raises `StoreUnavailable` or the refusal of a key that died meanwhile: part of the records may be stored
-    then, whole and counted, and sending all again is exact.
+    The key is looked at once more before the answer. Raises `StoreUnavailable` or the refusal of a key that died:
+    part of the records may be stored then, whole and counted, and sending all again is exact.
     """
     told, results = _tell(credential, entries, now)
     places = [place for place, result in enumerate(results) if result is None]
     outcomes: Sequence[storing.Outcome] = ["accepted"] * len(told)
     try:
-        if not is_dry_run:
+        if told and not is_dry_run:
             outcomes = storing.store_all(credential=credential, told=told, now=now)
+        else:
+            access.recheck(credential)
         for place, record, outcome in zip(places, told, outcomes, strict=True):
             results[place] = _result(entries[place].index, record, outcome)
         receipt = Receipt([result for result in results if result is not None], _unknown(entries))

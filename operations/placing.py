@@ -100,6 +100,11 @@ def place_startless(
     return whole, {identity: place.day for identity, place in found.items()}
 
 
+def is_near_midnight(started_at: int) -> bool:
+    """Tell whether an operation with this start may live in the day on the other side of midnight."""
+    return _neighbour(started_at) is not None
+
+
 def _neighbour(started_at: int) -> datetime.date | None:
     """Return the other day of the midnight that is within an hour, if one is."""
     since_midnight = started_at % moments.DAY_US

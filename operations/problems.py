@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import traceback
 from collections.abc import Callable, Collection
-from typing import Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 import structlog
@@ -24,6 +24,7 @@ from psycopg import errors as pg
 from operations import rejections
 
 Rest = ParamSpec("Rest")
+Marked = TypeVar("Marked", bound=Callable[..., Any])
 View = Callable[Concatenate[http.HttpRequest, Rest], http.HttpResponseBase]
 
 CONTENT_TYPE = "application/problem+json"
@@ -90,9 +91,15 @@ def door(*methods: str) -> Callable[[View[Rest]], View[Rest]]:
                 response["Allow"] = ", ".join(methods)
             return response
 
-        return auth.login_not_required(csrf.csrf_exempt(guarded))
+        return mark_door(guarded)
 
     return decorate
+
+
+def mark_door(guarded: Marked) -> Marked:
+    """Mark a view that takes no cookies and answers every refusal itself: `middleware` calls it at once."""
+    guarded.is_door = True  # type: ignore[attr-defined]
+    return auth.login_not_required(csrf.csrf_exempt(guarded))
 
 
 def refuse_method(request: http.HttpRequest, *, allowed: Collection[str]) -> None:

@@ -82,7 +82,6 @@ _GIVEN = (
     f"SELECT {_NAMES} FROM jsonb_to_recordset($1::jsonb) "
     f"AS given ({', '.join(f'{name} {kind}' for name, kind in copying.COLUMNS)})"
 )
-_OPERATION_ID = [name for name, _ in copying.COLUMNS].index("operation_id")
 
 
 class Placed(NamedTuple):
@@ -103,8 +102,8 @@ class Stored(NamedTuple):
 def upsert(*, project_id: int, received_at_us: int, batch: Sequence[Placed]) -> list[Stored]:
     """Merge `batch`, one entry for each identity, into `operation` and count it; returns what changed.
 
-    Runs inside the caller's transaction. Rows are locked in the order of their identity. Only a few records, which are
-    inserted before they are merged, can deadlock with a larger batch; the caller tries again.
+    Runs inside the caller's transaction. Rows are locked in the order of their identity, so that no two batches wait
+    for each other.
     """
     assert connection.in_atomic_block
     rows = [
@@ -114,11 +113,7 @@ def upsert(*, project_id: int, received_at_us: int, batch: Sequence[Placed]) -> 
     if len(rows) > DIRECT_MAX:
         copying.stage(raw.cursor(), rows)
         return _run(staged_statement())
-    # A few rows: most are new, and starting up the joins costs more than trying without them first.
-    stored = _run(insert_statement(), copying.as_json(rows))
-    inserted = {(row.operation_id, row.attempt) for row in stored}
-    known = [row for row in rows if row[_OPERATION_ID : _OPERATION_ID + 2] not in inserted]
-    return stored + _run(direct_statement(), copying.as_json(known)) if known else stored
+    return _run(direct_statement(), copying.as_json(rows))
 
 
 def _run(statement: str, *parameters: str) -> list[Stored]:
@@ -137,20 +132,6 @@ def staged_statement() -> str:
 def direct_statement() -> str:
     """Return the statement that merges the rows given as one JSON parameter, sorted already."""
     return _statement(_GIVEN)
-
-
-@functools.cache
-def insert_statement() -> str:
-    """Return the statement that inserts those rows of one JSON parameter that are new, and leaves the rest."""
-    return f"""
-WITH stored AS (
-    INSERT INTO operation ({_NAMES}) {_GIVEN}
-    ON CONFLICT (project_id, operation_id, attempt, day) DO NOTHING
-    {RETURN_BOTH_STATES}
-),
-{COUNT_THE_DIFFERENCE}
-SELECT operation_id, attempt, is_new FROM stored
-"""
 
 
 def _statement(source: str) -> str:

@@ -12,7 +12,7 @@ import datetime
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, cast
+from typing import Literal, TypeVar, cast
 
 import psycopg
 from django.db import DatabaseError, connection, transaction
@@ -20,6 +20,7 @@ from psycopg import errors as pg
 
 from operations import (
     access,
+    direct,
     excerpts,
     facts,
     firsts,
@@ -46,6 +47,8 @@ _RETRIED = (
 # What can be the fault of one record.
 _REFUSED = (psycopg.DataError, psycopg.IntegrityError, pg.ProgramLimitExceeded, ValueError)
 
+Result = TypeVar("Result")
+
 _Step = Callable[
     [access.Credential, Sequence[records.Told], datetime.datetime],
     list[Outcome | None],
@@ -56,13 +59,33 @@ def store_all(
     *, credential: access.Credential, told: Sequence[records.Told], now: datetime.datetime
 ) -> list[Outcome]:
     """Store `told` and return what became of each, in their order. Raises the database's error when it is away."""
-    outcomes: list[Outcome | None] = [None] * len(told)
+    outcomes = _store_new(credential, told, now)
     named = {_identity(record) for record in told if record.facts.started_at is not None}
     store_part = functools.partial(_store_part, credential, told, outcomes, now)
-    store_part([place for place, record in enumerate(told) if _identity(record) in named], _store_started)
+    left = [place for place, outcome in enumerate(outcomes) if outcome is None]
+    store_part([place for place in left if _identity(told[place]) in named], _store_started)
     store_part([place for place, outcome in enumerate(outcomes) if outcome is None], _store_startless)
     store_part([place for place, outcome in enumerate(outcomes) if outcome is None], _store_waiting)
     return [cast("Outcome", outcome) for outcome in outcomes]
+
+
+def _store_new(
+    credential: access.Credential, told: Sequence[records.Told], now: datetime.datetime
+) -> list[Outcome | None]:
+    """Store what can be stored by one statement; returns the outcomes so far."""
+    done = direct.store_new(credential=credential, told=told, now=now)
+    outcomes: list[Outcome | None] = [
+        "accepted" if _identity(record) in done.identities else None for record in told
+    ]
+    if done.may_wait:
+        stored = [record for record, outcome in zip(told, outcomes, strict=True) if outcome is not None]
+
+        def merge_waiting(is_again: bool) -> None:
+            with transaction.atomic():
+                _store_started(credential, stored, now)
+
+        _try(merge_waiting)
+    return outcomes
 
 
 def _identity(record: records.Told) -> tuple[str, int]:
@@ -106,22 +129,30 @@ def _attempt(
 ) -> list[Outcome | None]:
     """Run the storing transaction, again where PostgreSQL asks for it or something was thought wrongly."""
     days = {moments.day_of(r.facts.started_at) for r in part if r.facts.started_at is not None}
-    for attempt in range(RETRIES_MAX + 1):
+
+    def run(is_again: bool) -> list[Outcome | None]:
         partitions.ensure("operation", days)
         partitions.ensure("excerpt", [records.excerpt_gone_on(now, credential.excerpt_days)])
+        with transaction.atomic():
+            outcomes = step(credential, part, now)
+            with _one_trip(part):
+                _store_beside(credential, part, now, outcomes, are_new=not is_again)
+                access.recheck(credential)
+        firsts.remember(credential.project_id, part)
+        return outcomes
+
+    return _try(run)
+
+
+def _try(run: Callable[[bool], Result]) -> Result:
+    """Run a transaction, again where PostgreSQL asks for it; `run` is told whether it is again."""
+    for attempt in range(RETRIES_MAX + 1):
         try:
-            with transaction.atomic():
-                outcomes = step(credential, part, now)
-                with _one_trip(part):
-                    _store_beside(credential, part, now, outcomes, are_new=attempt == 0)
-                    access.recheck(credential)
+            return run(attempt > 0)
         except (DatabaseError, psycopg.Error) as error:
             if attempt == RETRIES_MAX or not isinstance(_cause(error), _RETRIED):
                 raise
             partitions.forget()
-            continue
-        firsts.remember(credential.project_id, part)
-        return outcomes
     raise AssertionError("the loop returns or raises")
 
 

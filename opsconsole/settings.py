@@ -84,8 +84,9 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "opsconsole.telemetry.log_requests",
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
     "opsconsole.csp.add_policy",
+    "operations.middleware.answer_programs_first",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

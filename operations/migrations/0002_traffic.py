@@ -226,6 +226,11 @@ CREATE TABLE pending (
     facts bytea NOT NULL,
     PRIMARY KEY (project_id, operation_id, attempt)
 );
+
+-- Whether facts wait for an operation, as committed when this is asked: volatile, so it looks anew within a statement.
+CREATE FUNCTION opsconsole_anything_waits(project bigint) RETURNS boolean
+LANGUAGE sql VOLATILE
+AS 'SELECT EXISTS (SELECT FROM pending WHERE project_id = project)';
 """
 
 TALLY = """

@@ -20,7 +20,7 @@ def tell(request: http.HttpRequest) -> http.HttpResponse:
 
     200 when all were stored, 207 when some were refused, 400 when all were.
     """
-    credential = access.credential_for(request, scope="ingest")
+    credential = access.credential_for(request, scope="ingest", is_rechecked=True)
     quota = ratelimits.admit(credential, "ingest")
     told = parameters.read(request, "dry_run", "results")
     is_dry_run = parameters.flag(told, "dry_run")

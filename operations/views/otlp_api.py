@@ -11,9 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 from django import http
-from django.contrib.auth import decorators as auth
 from django.utils import timezone
-from django.views.decorators import csrf
 from google.rpc import status_pb2
 from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2
@@ -42,13 +40,13 @@ def door(view: View) -> View:
             response["Allow"] = "POST"
         return response
 
-    return auth.login_not_required(csrf.csrf_exempt(guarded))
+    return problems.mark_door(guarded)
 
 
 @door
 def traces(request: http.HttpRequest) -> http.HttpResponse:
     """Store the tool calls among the spans in the body; the answer comes after the commit."""
-    credential = access.credential_for(request, scope="ingest")
+    credential = access.credential_for(request, scope="ingest", is_rechecked=True)
     ratelimits.admit(credential, "ingest")
     with ratelimits.at_once(credential):
         is_json, body = _read(request)

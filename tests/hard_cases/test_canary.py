@@ -32,7 +32,7 @@ NO_TEXT = {
 NO_TEXT |= {"verified", "answer", "answered_at"}
 
 # What PostgreSQL says of a refused row holds the whole row.
-CHECK = "ALTER TABLE excerpt ADD CONSTRAINT no_words CHECK (strpos(content, '{words}') = 0) NOT VALID"
+CHECK = "ALTER TABLE excerpt ADD CONSTRAINT no_words CHECK (strpos(words, '{words}') = 0) NOT VALID"
 
 
 @pytest.fixture(scope="module")

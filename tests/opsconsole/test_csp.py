@@ -26,6 +26,15 @@ def test_every_answer_is_strict(client: Client, path: str) -> None:
     assert {name: answer.headers.get(name) for name in EXPECTED} == EXPECTED
 
 
+@pytest.mark.django_db
+def test_what_programs_get_is_kept_by_nobody_and_has_its_length_and_no_cookie(client: Client) -> None:
+    answer = client.get("/v1/whoami")
+
+    assert answer["Cache-Control"] == "no-store, private"
+    assert int(answer["Content-Length"]) == len(answer.content)
+    assert not answer.cookies
+
+
 def test_the_policy_lets_nothing_inline_and_nothing_from_elsewhere() -> None:
     words = {word for sources in settings.SECURE_CSP.values() for word in sources}
 

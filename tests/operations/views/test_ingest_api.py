@@ -340,6 +340,21 @@ def test_a_key_revoked_while_its_batch_is_on_the_way_stores_nothing(monkeypatch)
     assert stored() == []
 
 
+@pytest.mark.parametrize(
+    ("body", "query"),
+    [([], ""), ([{"operation_id": 7}], ""), ([{"operation_id": "a"}], "?dry_run=1"), (None, "")],
+)
+def test_a_key_that_was_good_a_moment_ago_is_refused_once_it_is_revoked(body, query):
+    by = make.key()
+    assert post([record("before")], by=by).status_code == 200
+    keys.revoke(by.key)
+
+    response = post([record("after")] if body is None else body, by=by, query=query)
+
+    assert (response.status_code, reason(response)) == (401, "key_revoked")
+    assert stored() == ["before"]
+
+
 def test_a_large_batch_that_was_rolled_back_does_not_hinder_the_next_one(monkeypatch):
     batch = [record(f"op-{number}") for number in range(50)]
     monkeypatch.setattr(access, "recheck", refuse_as_revoked)
