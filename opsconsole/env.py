@@ -111,7 +111,7 @@ def database(
         options["options"] = f"{given} -c statement_timeout={statement_timeout_ms}".strip()
     if pool_size:
         # A quiet process gives its connections back: each costs the server memory.
-        options["pool"] = {"min_size": 1, "max_size": pool_size, "timeout": pool_wait_s, "max_idle": 120}
+        options["pool"] = {"min_size": 1, "max_size": pool_size, "timeout": pool_wait_s, "max_idle": 10}
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": taken["dbname"],

@@ -36,6 +36,8 @@ TUNING = {
     "max_locks_per_transaction": "256",
     "max_parallel_workers_per_gather": "1",
     "jit": "off",
+    # A batch is staged in them, by every connection that ever sent one; what is larger goes by the page cache.
+    "temp_buffers": "1MB",
     # Tables that mostly grow: visit them by what came in, and freeze early.
     "autovacuum_max_workers": "2",
     "autovacuum_naptime": "30s",
@@ -79,7 +81,7 @@ class Postgres:
     port: int
     listens_on_tcp: bool
     is_throwaway: bool
-    shared_buffers: str = "128MB"
+    shared_buffers: str = "64MB"
     max_connections: int = 60
 
     def initialise(self, password: str) -> None:

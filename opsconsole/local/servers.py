@@ -53,7 +53,7 @@ class Place:
             port=int(self.words["postgres_port"]),
             listens_on_tcp=not self.is_throwaway,
             is_throwaway=self.is_throwaway,
-            shared_buffers=os.environ.get("POSTGRES_SHARED_BUFFERS") or "128MB",
+            shared_buffers=os.environ.get("POSTGRES_SHARED_BUFFERS") or "64MB",
             max_connections=100 if self.is_throwaway else 60,
         )
 
