@@ -89,7 +89,7 @@ class Asked:
     ) -> str:
         """Return the address of a page of this project with the same question, but for what is changed."""
         said = self._query_said if query is None else parse.quote_plus(str(query))
-        during = self._stretch_said if stretch is None else parse.urlencode(stretch.query)
+        during = self._stretch_said if stretch is None else stretch.said
         told = {name: value for name, value in extra.items() if value is not None}
         if self.refresh:
             told["refresh"] = self.refresh
@@ -103,7 +103,7 @@ class Asked:
 
     @functools.cached_property
     def _stretch_said(self) -> str:
-        return parse.urlencode(self.stretch.query)
+        return self.stretch.said
 
     @property
     def presets(self) -> list[tuple[str, str, bool]]:

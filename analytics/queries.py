@@ -50,20 +50,8 @@ class Overview(NamedTuple):
     rates: dict[str, Rate]
 
 
-def compare(*, project_id: int, query: filters.Query, span: ranges.Span, before: ranges.Span) -> Compared:
-    """Read what a span and the one before it are compared by; `overview` and `tools` tell it."""
-    return Compared(
-        *(
-            [
-                (signals.Key(*one.keys[2:]), one.keys[0], one.keys[1], one.operations)
-                for one in tallies.sums(project_id=project_id, query=query, span=stretch, by=_COMPARED)
-            ]
-            for stretch in (span, before)
-        )
-    )
-
-
 _Counted = Sequence[tuple[int | None, signals.Key, int]]
+_ByKey = dict[signals.Key, list[tuple[int | None, int]]]
 
 
 class Line(NamedTuple):
@@ -73,27 +61,44 @@ class Line(NamedTuple):
     counted: _Counted
 
 
-def along(*, project_id: int, query: filters.Query, span: ranges.Span, bins: buckets.Bins) -> Line:
-    """Read a span along `bins`; `overview` and `endings_of` tell it."""
-    by = ("effect", "status", "outcome", "marks")
-    found = tallies.sums(project_id=project_id, query=query, span=span, by=by, step_us=bins.step_us)
-    return Line(
-        bins, [(bins.index(one.keys[0]), signals.Key(*one.keys[1:]), one.operations) for one in found]
+def compare(
+    *, project_id: int, query: filters.Query, span: ranges.Span, before: ranges.Span, bins: buckets.Bins
+) -> tuple[Line, Compared]:
+    """Read a span along `bins`, and what it and the one before are compared by.
+
+    `overview` and `endings_of` tell the line, `overview` and `tools` the comparison.
+    """
+    stepped, now = tallies.sums_along(
+        project_id=project_id,
+        query=query,
+        span=span,
+        step_us=bins.step_us,
+        along=signals.Key._fields,
+        by=_COMPARED,
     )
+    was = tallies.sums(project_id=project_id, query=query, span=before, by=_COMPARED)
+    line = Line(
+        bins, [(bins.index(one.keys[0]), signals.Key(*one.keys[1:]), one.operations) for one in stepped]
+    )
+    return line, Compared(_compared(now), _compared(was))
+
+
+def _compared(sums: Iterable[tallies.Sum]) -> list[tuple[signals.Key, str | None, str | None, int]]:
+    return [(signals.Key(*one.keys[2:]), one.keys[0], one.keys[1], one.operations) for one in sums]
 
 
 def overview(line: Line, compared: Compared) -> Overview:
     """Count every signal along a line, and over the span before it."""
-    now, bins = line.counted, line.bins.number
-    was = [(None, key, number) for key, _, _, number in compared.before]
+    bins = line.bins.number
+    now, was = _by_key(line.counted), _by_key((None, key, number) for key, _, _, number in compared.before)
     numbers = [0] * bins
-    for place, _, number in now:
+    for place, _, number in line.counted:
         if place is not None:
             numbers[place] += number
     failing, failing_line = _rate(signals.FAILING, signals.FINISHED, now, bins)
     return Overview(
-        operations=sum(number for *_, number in now),
-        operations_before=sum(number for *_, number in was),
+        operations=sum(number for *_, number in line.counted),
+        operations_before=sum(number for *_, number in compared.before),
         failing=failing,
         failing_before=_rate(signals.FAILING, signals.FINISHED, was, 0)[0],
         failing_line=failing_line,
@@ -102,25 +107,35 @@ def overview(line: Line, compared: Compared) -> Overview:
     )
 
 
-def _rate_of(signal: signals.Signal, now: _Counted, was: _Counted, bins: int) -> Rate:
+def _by_key(counted: Iterable[tuple[int | None, signals.Key, int]]) -> _ByKey:
+    """Put together what has the same key: every signal looks at each key once."""
+    found: _ByKey = defaultdict(list)
+    for place, key, number in counted:
+        found[key].append((place, number))
+    return found
+
+
+def _rate_of(signal: signals.Signal, now: _ByKey, was: _ByKey, bins: int) -> Rate:
     share, line = _rate(signal.mark, signal.base, now, bins)
     return Rate(signal, share, _rate(signal.mark, signal.base, was, 0)[0], line)
 
 
 def _rate(
-    mark: int, base: signals.Base, counted: _Counted, bins: int
+    mark: int, base: signals.Base, counted: _ByKey, bins: int
 ) -> tuple[display.Share, tuple[float | None, ...]]:
     """Return how many of `base` have any of `mark`, in all and along the bins."""
     # A flag's own "and" costs twenty times that of a number.
     bits = int(mark)
     part, whole = [0] * (bins + 1), [0] * (bins + 1)
-    for place, key, number in counted:
+    for key, numbers in counted.items():
         if not base.counts(key):
             continue
-        at = bins if place is None else place
-        whole[at] += number
-        if key.marks & bits:
-            part[at] += number
+        has_mark = key.marks & bits
+        for place, number in numbers:
+            at = bins if place is None else place
+            whole[at] += number
+            if has_mark:
+                part[at] += number
     line = tuple(part[at] / whole[at] if whole[at] else None for at in range(bins))
     return display.share(sum(part), sum(whole)), line
 

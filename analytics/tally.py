@@ -65,6 +65,39 @@ def sums(
     ]
 
 
+def sums_along(
+    *,
+    project_id: int,
+    query: filters.Query,
+    span: ranges.Span,
+    step_us: int,
+    along: Sequence[str],
+    by: Sequence[str],
+) -> tuple[list[Sum], list[Sum]]:
+    """Return the sums under each step and `along`, and those under `by` over the whole span, from one reading."""
+    assert query.is_tallied
+    names, step = list(dict.fromkeys((*along, *by))), _step(step_us)
+    found = _select(
+        project_id,
+        query,
+        span.pieces(step_us=step_us, keys=needed(query, names)),
+        keys=f"grouping({step}), {step}, {', '.join(names)}",
+        grouping=f"GROUPING SETS (({step}, {', '.join(along)}), ({', '.join(by)}))",
+    )
+    places_along, places_by = (
+        [names.index(name) + 2 for name in along],
+        [names.index(name) + 2 for name in by],
+    )
+    stepped, whole = [], []
+    for row in found:
+        if row[0] == 0:
+            keys = (moments.from_datetime(row[1]), *(row[place] for place in places_along))
+            stepped.append(Sum(keys, row[-2], row[-1]))
+        else:
+            whole.append(Sum(tuple(row[place] for place in places_by), row[-2], row[-1]))
+    return stepped, whole
+
+
 def sums_apart(
     *, project_id: int, query: filters.Query, span: ranges.Span, by: Sequence[str]
 ) -> dict[str, list[Sum]]:

@@ -11,6 +11,7 @@ import binascii
 import contextlib
 import dataclasses
 import time
+from collections.abc import Iterable
 from typing import Any, NoReturn, TypeVar
 
 from django import http
@@ -115,11 +116,13 @@ def person(user: people.User | auth_models.AnonymousUser) -> people.User:
     return user
 
 
-def may_create_projects(user: people.User | auth_models.AnonymousUser) -> bool:
-    """Tell whether `user` may make a project: staff of the installation, or an admin of some project."""
+def may_create_projects(
+    user: people.User | auth_models.AnonymousUser, memberships: Iterable[projects.Membership]
+) -> bool:
+    """Tell whether `user`, with these memberships, may make a project: staff of the installation, or some admin."""
     if not user.is_authenticated:
         return False
-    return user.is_staff or any(membership.has(projects.Role.ADMIN) for membership in memberships_of(user))
+    return user.is_staff or any(membership.has(projects.Role.ADMIN) for membership in memberships)
 
 
 def member_in(project: projects.Project, member_id: int) -> projects.Membership:

@@ -63,7 +63,7 @@ def shell(request: http.HttpRequest) -> dict[str, Any]:
         "current_project": lazy(current_project),
         "nav": lazy(lambda: _links(request, NAV, slug) if membership() else []),
         "settings_nav": lazy(lambda: _links(request, SETTINGS_NAV, slug) if membership() else []),
-        "may_create_projects": lazy(lambda: access.may_create_projects(request.user)),
+        "may_create_projects": lazy(lambda: access.may_create_projects(request.user, memberships())),
         "mail_is_set_up": "dummy" not in settings.EMAIL_BACKEND,
     }
 

@@ -214,10 +214,8 @@ def microseconds(at: datetime.datetime) -> int:
 
 def iso(at_us: int) -> str:
     """Write a time for programs and links: `2026-03-01T09:30:00Z`, with a fraction only when there is one."""
-    at = moment(at_us)
-    text = at.strftime("%Y-%m-%dT%H:%M:%S")
-    fraction = f".{at.microsecond:06d}".rstrip("0").rstrip(".")
-    return f"{text}{fraction}Z"
+    text = moment(at_us).isoformat()[: -len("+00:00")]
+    return f"{text.rstrip('0') if '.' in text else text}Z"
 
 
 def full(at_us: int) -> str:

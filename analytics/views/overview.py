@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from django import http, shortcuts
@@ -24,9 +23,7 @@ def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
     if freshness.newest_us is None and not request.GET:
         return shortcuts.redirect("connect", slug=slug)
     query, span = question.query.tallied_part(), question.span
-    before = span.before()
-    compared = queries.compare(project_id=project_id, query=query, span=span, before=before)
-    line, timeline = _lines(question, query)
+    line, compared, timeline = _read(question, query)
     found = queries.overview(line, compared)
     health = queries.tools(compared)
     context = {
@@ -45,14 +42,22 @@ def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
     return shortcuts.render(request, "analytics/overview/page.html", context, status=status)
 
 
-def _lines(question: asked.Asked, query: filters.Query) -> tuple[queries.Line, timelines.Timeline]:
-    """Return what sparklines and timeline draw, from one reading where both are by the hour or coarser."""
-    read = functools.partial(queries.along, project_id=question.project.pk, query=query, span=question.span)
-    bins = timelines.bins(question.span, query)
-    if bins.step_us % buckets.HOUR:
-        return read(bins=_spark_bins(question.span)), timelines.of_tally(question, query)
-    line = read(bins=bins)
-    return line, timelines.drawn(question, bins, queries.endings_of(line))
+def _read(
+    question: asked.Asked, query: filters.Query
+) -> tuple[queries.Line, queries.Compared, timelines.Timeline]:
+    """Read what tiles, sparklines and timeline show; once, where both lines are by the hour or coarser."""
+    span, bins = question.span, timelines.bins(question.span, query)
+    is_fine = bins.step_us % buckets.HOUR != 0
+    line, compared = queries.compare(
+        project_id=question.project.pk,
+        query=query,
+        span=span,
+        before=span.before(),
+        bins=_spark_bins(span) if is_fine else bins,
+    )
+    if is_fine:
+        return line, compared, timelines.of_tally(question, query)
+    return line, compared, timelines.drawn(question, bins, queries.endings_of(line))
 
 
 def _spark_bins(span: ranges.Span) -> buckets.Bins:

@@ -22,7 +22,7 @@ def home(request: http.HttpRequest) -> http.HttpResponse:
 @methods.require_http_methods(["GET", "HEAD", "POST"])
 def new_project(request: http.HttpRequest) -> http.HttpResponse:
     """Make a project, with whoever asks as its admin."""
-    if not access.may_create_projects(request.user):
+    if not access.may_create_projects(request.user, access.memberships_of(request.user)):
         raise exceptions.PermissionDenied
     form = forms.ProjectForm(request.POST or None)
     if request.method == "POST" and form.is_valid():

@@ -49,18 +49,20 @@ def folded(request: pytest.FixtureRequest) -> None:
         compaction.fold(now=traffic.NOON)
 
 
-def compared(span: ranges.Span, text: str = "") -> queries.Compared:
+def read(span: ranges.Span, text: str = "") -> tuple[queries.Line, queries.Compared]:
+    stretch = buckets.Range(span.from_us, span.to_us)
+    bins = buckets.bins(stretch, most=24, finest_us=HOUR)
     return queries.compare(
-        project_id=make.acme().pk, query=grammar.parse(text), span=span, before=span.before()
+        project_id=make.acme().pk, query=grammar.parse(text), span=span, before=span.before(), bins=bins
     )
 
 
+def compared(span: ranges.Span, text: str = "") -> queries.Compared:
+    return read(span, text)[1]
+
+
 def overview(text: str = "") -> queries.Overview:
-    now = span()
-    stretch = buckets.Range(now.from_us, now.to_us)
-    bins = buckets.bins(stretch, most=24, finest_us=HOUR)
-    line = queries.along(project_id=make.acme().pk, query=grammar.parse(text), span=now, bins=bins)
-    return queries.overview(line, compared(now, text))
+    return queries.overview(*read(span(), text))
 
 
 @pytest.mark.usefixtures("folded")

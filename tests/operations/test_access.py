@@ -231,6 +231,9 @@ def test_the_last_use_is_written_at_most_once_a_minute(django_assert_num_queries
 def test_staff_and_admins_may_make_projects_and_viewers_may_not():
     staff = make.person("root@example.com", is_staff=True)
 
-    allowed = [access.may_create_projects(user) for user in (staff, make.alice(), make.bob(), make.dora())]
+    allowed = [
+        access.may_create_projects(user, access.memberships_of(user))
+        for user in (staff, make.alice(), make.bob(), make.dora())
+    ]
 
     assert allowed == [True, True, False, False]
