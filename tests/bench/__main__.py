@@ -134,8 +134,7 @@ def _settle(running: console.Console) -> None:
         if time.monotonic() > until:
             raise RuntimeError("the workers do not fold the tally")
         time.sleep(1)
-    with running.connect() as connection:
-        connection.execute("ANALYZE")
+    running.analyse()
 
 
 def measure_disk(running: console.Console) -> None:

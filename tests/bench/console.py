@@ -41,6 +41,11 @@ class Console:
         """Connect to its database as the app does."""
         return psycopg.connect(self.environment["DATABASE_URL"], autocommit=True)
 
+    def analyse(self) -> None:
+        """Let PostgreSQL know its tables, as autovacuum would within a minute; only their owner may."""
+        with psycopg.connect(self.environment["DATABASE_OWNER_URL"], autocommit=True) as connection:
+            connection.execute("ANALYZE")
+
     def manage(self, *words: str) -> str:
         """Run a command of manage.py and return what it printed."""
         done = subprocess.run(
