@@ -9,11 +9,14 @@ from __future__ import annotations
 import functools
 import gc
 import importlib
+import logging
 import os
 import signal
 import socket
 import sys
 import warnings
+
+from celery import signals
 
 from opsconsole import forks, start
 
@@ -65,11 +68,18 @@ def load() -> None:
     warnings.filterwarnings("ignore", message="You're running the worker with superuser privileges")
     # Django's own checks, which load every page, are made by `manage.py`.
     os.environ["CELERY_SKIP_CHECKS"] = "1"
+    # Left to itself Celery raises the level of every logger; and each task says one line of its own.
+    signals.setup_logging.connect(leave_logs_alone, weak=False)
+    logging.getLogger("celery").setLevel(logging.WARNING)
     app.loader.import_default_modules()
     app.finalize(auto=True)
     for module in SHARED:
         importlib.import_module(module)
     gc.collect()
+
+
+def leave_logs_alone(**_: object) -> None:
+    """Take the place of Celery's own setting up of logs, which `start.set_up` has done."""
 
 
 def every() -> dict[str, forks.Work]:

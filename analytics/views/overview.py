@@ -12,6 +12,8 @@ from analytics.views import framing, timelines
 from operations import display, filters
 
 WORST_MAX = 8
+#: How many tools the headline names, and from what failing share on it names one that is not worse than before.
+TOLD_MAX, OFTEN = 3, 0.1
 
 
 @methods.require_safe
@@ -29,7 +31,7 @@ def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
     context = {
         **framing.frame(request, question, ""),
         "left_out": [str(term) for term in question.query.untallied],
-        "headline": _headline(found),
+        "headline": _headline(question, found, health),
         "tiles": _tiles(question, query, found, span),
         "timeline": timeline.chart,
         "worst": _worst(question, query, health),
@@ -66,14 +68,27 @@ def _spark_bins(span: ranges.Span) -> buckets.Bins:
     return buckets.bins(stretch, most=36, finest_us=max(finest, span.finest_us))
 
 
-def _headline(found: queries.Overview) -> dict[str, Any]:
+def _headline(
+    question: asked.Asked, found: queries.Overview, health: list[queries.ToolHealth]
+) -> dict[str, Any]:
+    """Return what is worse than before, signals and tools, else the tool that fails most of its calls."""
     worse = [
         rate
         for name, rate in found.rates.items()
         if name in signals.HEADLINES and tiles.band(rate.now, rate.before) == "Worse"
     ]
+    tools = sorted(
+        (tool for tool in health if tiles.band(tool.failing, tool.failing_before) == "Worse"),
+        key=lambda tool: (-tool.growth, tool.tool or ""),
+    )
+    most = max(health, key=lambda tool: tiles.least_share(tool.failing), default=None)
+    if tools or (most is not None and tiles.least_share(most.failing) < OFTEN):
+        most = None
     return {
         "worse": [(rate.signal.words, rate.now.percent, rate.before.percent) for rate in worse],
+        "tools": [(tool, _tool_link(question, tool)) for tool in tools[:TOLD_MAX]],
+        "most": most,
+        "most_href": _tool_link(question, most) if most is not None else "",
         "is_thin": found.failing.is_thin or found.failing_before.is_thin,
     }
 

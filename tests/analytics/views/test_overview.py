@@ -46,7 +46,45 @@ def test_every_rate_says_its_sample_and_its_change(bob):
     page = look(bob, "?q=&range=24h")
 
     assert "Exception Worse 32.5 % +32.5 pp vs before 13 of 40 calls that ran" in page.text
-    assert "Worse than the same span before: Exception 32.5 % (was 0 %)" in page.text
+    assert (
+        "Worse than the same span before: Exception 32.5 % (was 0 %) , "
+        "refund fails 32.5 % (was 0 %) with io ." in page.text
+    )
+
+
+def _searched(name: str, minutes: float, number: int) -> dict[str, object]:
+    """A search, of which every twentieth fails."""
+    told = {"outcome": "failure", "code": "no_match"} if number % 20 == 0 else {}
+    return traffic.call(name, minutes, tool="search", **told)
+
+
+def test_one_tool_that_became_worse_is_named_where_all_together_hide_it(bob):
+    traffic.send(
+        *(traffic.call(f"was-{n}", -DAY - 100 - n, tool="refund") for n in range(30)),
+        *(_searched(f"busy-{n}", -DAY - 1 - n / 10, n) for n in range(2000)),
+        *(_searched(f"now-{n}", -1 - n / 10, n) for n in range(2000)),
+        *(traffic.call(f"fine-{n}", -100 - n, tool="refund") for n in range(20)),
+        *(
+            traffic.call(f"bad-{n}", -200 - n, tool="refund", outcome="failure", code="quota")
+            for n in range(9)
+        ),
+    )
+
+    page = look(bob, "?q=&range=24h")
+
+    assert "Worse than the same span before: refund fails 31.0 % (was 0 %) with quota ." in page.text
+
+
+def test_without_anything_before_the_tool_that_fails_most_is_named(bob):
+    traffic.send(
+        *(traffic.call(f"fine-{n}", -100 - n) for n in range(20)),
+        *(traffic.call(f"bad-{n}", -200 - n, outcome="failure", code="quota") for n in range(20)),
+    )
+
+    page = look(bob, "?q=&range=24h")
+
+    assert "Too few calls to compare with the same span before." in page.text
+    assert "refund fails most: 50.0 % of its calls (20 of 40), with quota ." in page.text
 
 
 def test_a_rate_from_fewer_than_twenty_is_greyed(bob):
