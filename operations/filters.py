@@ -121,6 +121,17 @@ class Query:
         """Hold `field` to exactly these values, whatever it was held to before."""
         return self.without_field(field).adding(term(field, *texts))
 
+    def divided(self) -> Query:
+        """Take commas for "or", as most other tools do; a name may hold one, so this is only ever proposed."""
+        return Query(
+            tuple(
+                term(held.field, *filter(None, held.values[0].text.split(",")), is_negated=held.is_negated)
+                if len(held.values) == 1 and "," in held.values[0].text.strip(",")
+                else held
+                for held in self.terms
+            )
+        )
+
     def toggling(self, field: str, text: str) -> Query:
         """Add one value to what `field` may be, or take it away again: what a click in a facet does."""
         held = next((kept for kept in self.terms if kept.field == field and not kept.is_negated), None)

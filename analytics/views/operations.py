@@ -28,6 +28,7 @@ def page(request: http.HttpRequest, slug: str) -> http.HttpResponse:
         "older_url": _paged(question, found.next),
         "newest_url": question.link("operations") if before else "",
         "searched": found.searched,
+        "meant": _meant(question) if not found.rows else None,
         "timeline": timeline,
         "newer_url": _newer_url(question, found, before),
         "facets_url": question.link("operations/facets"),
@@ -97,6 +98,12 @@ def export(request: http.HttpRequest, slug: str) -> http.HttpResponseBase:
             "X-Content-Type-Options": "nosniff",
         },
     )
+
+
+def _meant(question: asked.Asked) -> tuple[str, str] | None:
+    """Return the text and the address of what was probably meant by a filter that found nothing."""
+    divided = question.query.divided()
+    return (str(divided), question.link("operations", divided)) if divided != question.query else None
 
 
 def _cursor(request: http.HttpRequest, question: asked.Asked) -> tuple[find.Cursor | None, asked.Asked]:

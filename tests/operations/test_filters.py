@@ -145,6 +145,20 @@ def test_a_click_in_a_facet_adds_a_value_and_takes_it_away_again() -> None:
     assert str(start.toggling("code", "quota")) == "-env:staging tool:refund code:quota"
 
 
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("tool:a,b env:production", "tool:(a OR b) env:production"),
+        ("-code:x,y,", "-code:(x OR y)"),
+        ('tool:"a, b"', 'tool:(a OR " b")'),
+        ("tool:(a,b OR c)", "tool:(a,b OR c)"),
+        ("tool:a,", "tool:a,"),
+    ],
+)
+def test_commas_are_taken_for_or_only_as_a_proposal(text: str, meant: str) -> None:
+    assert str(grammar.parse(text).divided()) == meant
+
+
 def test_a_filter_says_which_terms_need_the_facts() -> None:
     query = grammar.parse("tool:refund session:s1 duration:>1s")
 

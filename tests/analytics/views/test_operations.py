@@ -243,3 +243,13 @@ def test_a_third_export_at_once_is_told_to_wait(bob):
 @pytest.mark.parametrize("query", ["q=&format=exe", "q=tol:x&format=csv", "q="])
 def test_an_export_of_nonsense_is_refused(bob, query):
     assert bob.get(f"/p/acme/operations/export?{query}").status_code == 400
+
+
+def test_commas_that_find_nothing_are_answered_with_what_was_probably_meant(bob):
+    traffic.send(traffic.call("one", -3, tool="search"), traffic.call("two", -2, tool="refund"))
+
+    page = look(bob, "operations?q=tool:search,refund")
+
+    assert "Did you mean this? tool:(search OR refund)" in page.text
+    (link,) = [link for link in page.links if "search+OR+refund" in link and "operations?" in link]
+    assert rows(look(bob, link.removeprefix("/p/acme/"))) == ["two", "one"]
