@@ -31,6 +31,7 @@ from operations import (
     records,
     redaction,
     store,
+    words,
 )
 
 #: Batches up to this size are tried here: above, COPY costs less than reading JSON, measured by `make bench`.
@@ -53,7 +54,7 @@ def store_new(*, credential: access.Credential, told: Sequence[records.Told], no
     """Store, commit and count the records of `told` whose operation is new, if `told` is fit for it."""
     if not _is_fit(credential.project_id, told):
         return NOTHING
-    gone_on = records.excerpt_gone_on(now, credential.excerpt_days)
+    gone_on = words.gone_on(now, credential.excerpt_days)
     partitions.ensure("operation", {moments.day_of(_start(record)) for record in told})
     partitions.ensure("excerpt", [gone_on])
     # Inside a transaction of the caller a statement that fails must not end it.

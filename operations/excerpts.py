@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 from django.db import connection
 
-from operations import copying, raw, records, redaction
+from operations import copying, raw, redaction, words
 
 _NAMES = "project_id, hash, gone_on, attempt, rules_version, operation_id, words"
 _TYPES = ("int8", "int8", "date", "int2", "int2", "text", "text")
@@ -41,7 +41,7 @@ WHERE project_id = %s AND operation_id = %s AND attempt = %s ORDER BY gone_on DE
 DIRECT_MAX = 4
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(list[records.Excerpt]).decode
+_decode = msgspec.json.Decoder(list[words.Excerpt]).decode
 
 
 class Row(NamedTuple):
@@ -49,7 +49,7 @@ class Row(NamedTuple):
 
     operation_id: str
     attempt: int
-    excerpts: list[records.Excerpt]
+    excerpts: list[words.Excerpt]
 
 
 class Kept(NamedTuple):
@@ -91,11 +91,11 @@ def copy(cursor: Any, values: Sequence[tuple[Any, ...]]) -> None:
 def row_values(project_id: int, gone_on: datetime.date, row: Row) -> tuple[Any, ...]:
     """Return a row of the table."""
     operation_id, attempt, told = row
-    words = _encode(told).decode()
-    return (project_id, hash_of(told), gone_on, attempt, redaction.RULES_VERSION, operation_id, words)
+    text = _encode(told).decode()
+    return (project_id, hash_of(told), gone_on, attempt, redaction.RULES_VERSION, operation_id, text)
 
 
-def hash_of(told: Iterable[records.Excerpt]) -> int:
+def hash_of(told: Iterable[words.Excerpt]) -> int:
     """Return the address of what a record told, one for any order; it tells no words twice, so none cancel out."""
     found = 0
     for excerpt in told:
@@ -116,6 +116,6 @@ def of_operation(*, project_id: int, operation_id: str, attempt: int) -> list[Ke
                 one.is_truncated,
                 rules_version,
             )
-            for words, rules_version in cursor.fetchall()
-            for one in _decode(words)
+            for text, rules_version in cursor.fetchall()
+            for one in _decode(text)
         ]

@@ -6,7 +6,6 @@ queues a record gets it from here. A rule of redaction that errs wipes the field
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import operator
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import structs
 
-from operations import blocks, compact, digests, facts, limits, moments, redaction, rejections, wire
+from operations import blocks, digests, facts, limits, moments, redaction, rejections, wire, words
 
 _DESCRIPTIVE = slice(facts.NAMES.index("started_at"), facts.NAMES.index("legs") + 1)
 _LABELS = (
@@ -40,9 +39,7 @@ _IDENTIFIERS = (
 )
 _get_labels = operator.attrgetter(*_LABELS, *_IDENTIFIERS)
 _NO_PAYLOAD = wire.Payload()
-_NONE = msgspec.Raw()
 _SEARCHED_TOGETHER = 16
-_SEARCHED = frozenset({"input", "output"})  # the kinds of excerpt that `are_clean` looks at
 _BITS = tuple(facts.TOLD_BIT[name] for name in facts.NAMES[_DESCRIPTIVE])
 _NOTHING = (None,) * len(_BITS)
 _SHAPES_MAX = 10_000
@@ -58,16 +55,6 @@ class Sender(NamedTuple):
     environment: str | None = None
     runtime: str | None = None
     tool_prefix: str | None = None
-
-
-class Excerpt(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """Words from the outside, redacted and bounded; `content` and `remarks` are JSON."""
-
-    kind: str
-    hash: int
-    content: msgspec.Raw
-    remarks: msgspec.Raw = _NONE
-    is_truncated: bool = False
 
 
 class Firsts(NamedTuple):
@@ -87,7 +74,7 @@ class Told(msgspec.Struct, frozen=True, gc=False):
     """What one record tells, ready to be stored."""
 
     facts: facts.Facts
-    excerpts: list[Excerpt]
+    excerpts: list[words.Excerpt]
     firsts: Firsts
     told_at: int  # the record's own time, for `first_seen`
     latest: int  # the latest time it tells, 0 if none, for the skew of clocks
@@ -135,14 +122,14 @@ def tell(
     with the record, with a JSON pointer.
     """
     times = _times(record, sender=sender, now_us=now_us)
-    excerpts: list[Excerpt] = []
+    excerpts: list[words.Excerpt] = []
     known = _describe(record, sender, times)
     known.environment, known.runtime = _bind(record, sender)
     if is_clean is None:
         is_clean = _is_clean(_pieces(record))
     if not is_clean:
         _redact(known, sender.digest_key)
-    keep = _keeper(sender, excerpts, is_clean=is_clean)
+    keep = words.keeper(sender.digest_key, excerpts, is_clean=is_clean)
     _describe_parts(known, record, sender, keep)
     known.told = _told(known, inferred)
     if "tool" not in inferred:
@@ -294,27 +281,3 @@ def _identifier(text: str, key: bytes) -> str:
     if redaction.redact_label(text) == text:
         return text
     return "redacted:" + digests.keyed(key, text).hex()
-
-
-def _keeper(sender: Sender, excerpts: list[Excerpt], *, is_clean: bool) -> blocks.Keep:
-    """Return the function that redacts and bounds words, keeps them in `excerpts`, and returns their hash.
-
-    With `is_clean`, input and output were searched already.
-    """
-
-    def keep(kind: str, raw: bytes, is_truncated: bool) -> int:
-        clean, remarks = (raw, ()) if is_clean and kind in _SEARCHED else redaction.redact_json(raw)
-        content, was_cut = compact.compact_value(clean, limits.COMPACT_BYTES_MAX)
-        found = digests.short(sender.digest_key, content, kind.encode())
-        noted = msgspec.Raw(_encode(remarks)) if remarks else _NONE
-        one = Excerpt(kind, found, msgspec.Raw(content), noted, is_truncated or was_cut)
-        if one not in excerpts:
-            excerpts.append(one)
-        return found
-
-    return keep
-
-
-def excerpt_gone_on(now: datetime.datetime, excerpt_days: int) -> datetime.date:
-    """Return the day by which an excerpt received `now` must be gone."""
-    return now.date() + datetime.timedelta(days=excerpt_days)

@@ -32,6 +32,7 @@ from operations import (
     placing,
     records,
     store,
+    words,
 )
 
 Outcome = Literal["accepted", "duplicate", "merged", "unstorable"]
@@ -132,7 +133,7 @@ def _attempt(
 
     def run(is_again: bool) -> list[Outcome | None]:
         partitions.ensure("operation", days)
-        partitions.ensure("excerpt", [records.excerpt_gone_on(now, credential.excerpt_days)])
+        partitions.ensure("excerpt", [words.gone_on(now, credential.excerpt_days)])
         with transaction.atomic():
             outcomes = step(credential, part, now)
             with _one_trip(part):
@@ -281,7 +282,7 @@ def _store_beside(
         if outcome != "duplicate" and record.excerpts:
             row = excerpts.Row(record.facts.operation_id, record.facts.attempt, record.excerpts)
             rows[outcome == "accepted" and are_new].append(row)
-    gone_on = records.excerpt_gone_on(now, credential.excerpt_days)
+    gone_on = words.gone_on(now, credential.excerpt_days)
     for is_new, kept in rows.items():
         excerpts.keep(project_id=credential.project_id, gone_on=gone_on, rows=kept, are_new=is_new)
     firsts.note(credential.project_id, [record for record, _ in placed])

@@ -12,7 +12,7 @@ import msgspec
 import psycopg
 from msgspec import structs
 
-from operations import copying, excerpts, moments, records, wire
+from operations import copying, excerpts, moments, records, wire, words
 from tests.bench import console, traffic
 
 BATCH = 500
@@ -24,19 +24,19 @@ Rows = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]
 def rows_of(told: list[traffic.Record], *, project_id: int, now: datetime.datetime) -> list[Rows]:
     """Return the rows of `operation` and `excerpt` that ingest would write, in batches."""
     sender, now_us = records.Sender(b"k" * 32), moments.from_datetime(now)
-    gone_on = records.excerpt_gone_on(now, 14)
+    gone_on = words.gone_on(now, 14)
     decoder = msgspec.json.Decoder(list[wire.Operation])
     batches = []
     for first in range(0, len(told), BATCH):
-        operations, words = [], []
+        operations, told_words = [], []
         for record in decoder.decode(json.dumps(told[first : first + BATCH])):
             one = records.tell(record, sender=sender, now_us=now_us)
             known = one.facts
             assert known.started_at is not None
             operations.append((project_id, moments.day_of(known.started_at), now_us, *structs.astuple(known)))
             row = excerpts.Row(known.operation_id, known.attempt, one.excerpts)
-            words.append(excerpts.row_values(project_id, gone_on, row))
-        batches.append((operations, words))
+            told_words.append(excerpts.row_values(project_id, gone_on, row))
+        batches.append((operations, told_words))
     return batches
 
 
@@ -62,8 +62,8 @@ def _copy(url: str, batches: list[Rows], barrier: Any) -> None:
     types = [kind.split()[0] for _, kind in copying.COLUMNS]
     with psycopg.connect(url) as connection, connection.cursor() as cursor:
         barrier.wait()
-        for operations, words in batches:
+        for operations, told_words in batches:
             copying.copy(cursor, _OPERATION, types, operations)
-            excerpts.copy(cursor, words)
+            excerpts.copy(cursor, told_words)
             connection.commit()
         barrier.wait()
