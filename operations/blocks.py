@@ -39,24 +39,20 @@ class Times(NamedTuple):
     started_at: int | None
     ended_at: int | None
     answered_at: int | None
+    #: The record's own time: its start, else its end, else its answer.
+    first: int | None
+    #: The earliest of them; the end of time when none was told.
+    least: int
+    #: The latest of them; 0 when none was told.
+    greatest: int
 
-    @property
-    def greatest(self) -> int:
-        """The latest of them; 0 when none was told."""
-        return max(self.started_at or 0, self.ended_at or 0, self.answered_at or 0)
 
-    @property
-    def least(self) -> int:
-        """The earliest of them; the end of time when none was told."""
-        return min([moment for moment in self if moment is not None], default=2**62)
-
-    @property
-    def first(self) -> int | None:
-        """The record's own time: its start, else its end, else its answer."""
-        for moment in self:
-            if moment is not None:
-                return moment
-        return None
+def times(started_at: int | None, ended_at: int | None, answered_at: int | None) -> Times:
+    """Return told times with what is asked of them together, worked out once."""
+    told = [moment for moment in (started_at, ended_at, answered_at) if moment is not None]
+    if not told:
+        return Times(None, None, None, None, 2**62, 0)
+    return Times(started_at, ended_at, answered_at, told[0], min(told), max(0, *told))
 
 
 def tell(

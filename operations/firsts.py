@@ -35,21 +35,28 @@ ORDER BY told.code
 ON CONFLICT DO NOTHING
 """
 
+#: (dimension, value) -> the least time at which it was told.
+Firsts = dict[tuple[str, str], int]
+
 # (project, dimension, value) -> the least time this process has committed. Only saves asking; may be lost.
 _remembered: dict[tuple[int, str, str], int] = {}
 
 
-def note(project_id: int, told: Sequence[records.Told]) -> None:
-    """Write what is told for the first time, or earlier than known, in the caller's transaction."""
+def note(project_id: int, told: Sequence[records.Told]) -> Firsts:
+    """Write what is told for the first time, or earlier than known, in the caller's transaction.
+
+    Returns what was written, for `remember`.
+    """
     least = {value: at for value, at in _least(told).items() if not _is_known(project_id, value, at)}
     if not least:
-        return
+        return least
     dimensions, values = [name for name, _ in least], [value for _, value in least]
     times = [moments.to_datetime(at) for at in least.values()]
     codes = [value for dimension, value in least if dimension == "code"]
     raw.cursor().execute(_NOTE, [project_id, dimensions, values, times, project_id])
     if codes:
         raw.cursor().execute(_NOTE_CODES, [project_id, codes, project_id])
+    return least
 
 
 def are_known(project_id: int, told: Sequence[records.Told]) -> bool:
@@ -61,23 +68,23 @@ def _is_known(project_id: int, value: tuple[str, str], at: int) -> bool:
     return _remembered.get((project_id, *value), at + 1) <= at
 
 
-def remember(project_id: int, told: Iterable[records.Told]) -> None:
+def remember(project_id: int, noted: Firsts) -> None:
     """Remember, after the commit, what need not be asked again."""
     if len(_remembered) > REMEMBERED_MAX:
         _remembered.clear()
-    for value, at in _least(told).items():
+    for value, at in noted.items():
         key = (project_id, *value)
         _remembered[key] = min(at, _remembered.get(key, at))
 
 
-def _least(told: Iterable[records.Told]) -> dict[tuple[str, str], int]:
+def _least(told: Iterable[records.Told]) -> Firsts:
     """Return the least time of each (dimension, value); records that name the same are looked at together."""
     together: dict[records.Firsts, int] = {}
     for record in told:
         known = together.get(record.firsts)
         if known is None or record.told_at < known:
             together[record.firsts] = record.told_at
-    least: dict[tuple[str, str], int] = {}
+    least: Firsts = {}
     for firsts, at in together.items():
         for value in _named(firsts):
             if at < least.get(value, at + 1):

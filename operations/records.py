@@ -159,7 +159,7 @@ def _times(record: wire.Operation, *, sender: Sender, now_us: int) -> blocks.Tim
     answered_at = (
         None if record.answered_at is None else moments.parse(record.answered_at, pointer="/answered_at")
     )
-    times = blocks.Times(started_at, ended_at, answered_at)
+    times = blocks.times(started_at, ended_at, answered_at)
     latest, oldest = now_us + limits.AHEAD_MAX_US, now_us - sender.retention_days * moments.DAY_US
     if times.greatest > latest or times.least < oldest:
         _refuse_time(times, latest=latest, oldest=oldest)
@@ -167,7 +167,8 @@ def _times(record: wire.Operation, *, sender: Sender, now_us: int) -> blocks.Tim
 
 
 def _refuse_time(times: blocks.Times, *, latest: int, oldest: int) -> None:
-    for name, moment in zip(times._fields, times, strict=True):
+    for name in ("started_at", "ended_at", "answered_at"):
+        moment = getattr(times, name)
         if moment is not None and not oldest <= moment <= latest:
             refusal = rejections.TooFarAhead if moment > latest else rejections.OlderThanRetention
             raise refusal(pointer=f"/{name}")

@@ -137,9 +137,9 @@ def _attempt(
         with transaction.atomic():
             outcomes = step(credential, part, now)
             with _one_trip(part):
-                _store_beside(credential, part, now, outcomes, are_new=not is_again)
+                noted = _store_beside(credential, part, now, outcomes, are_new=not is_again)
                 access.recheck(credential)
-        firsts.remember(credential.project_id, part)
+        firsts.remember(credential.project_id, noted)
         return outcomes
 
     return _try(run)
@@ -272,8 +272,11 @@ def _store_beside(
     outcomes: Sequence[Outcome | None],
     *,
     are_new: bool,
-) -> None:
-    """Store the words, first appearances and counts that belong to the records that found their place."""
+) -> firsts.Firsts:
+    """Store the words, first appearances and counts that belong to the records that found their place.
+
+    Returns what was told for the first time.
+    """
     placed = [
         (record, outcome) for record, outcome in zip(part, outcomes, strict=True) if outcome is not None
     ]
@@ -285,10 +288,11 @@ def _store_beside(
     gone_on = words.gone_on(now, credential.excerpt_days)
     for is_new, kept in rows.items():
         excerpts.keep(project_id=credential.project_id, gone_on=gone_on, rows=kept, are_new=is_new)
-    firsts.note(credential.project_id, [record for record, _ in placed])
+    noted = firsts.note(credential.project_id, [record for record, _ in placed])
     ingest_counts.count(
         credential=credential,
         now=now,
         results=Counter(outcome for _, outcome in placed),
         skews=ingest_counts.skews([record for record, _ in placed], now),
     )
+    return noted
