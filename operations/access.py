@@ -11,7 +11,7 @@ import binascii
 import contextlib
 import dataclasses
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn, TypeVar
 
 from django import http
@@ -221,6 +221,16 @@ def _look_up(keyid: str) -> tuple[Any, ...] | None:
             _looked_up.clear()
         _looked_up[keyid] = time.monotonic(), row
     return row
+
+
+@contextlib.contextmanager
+def refusing_dead(credential: Credential) -> Iterator[None]:
+    """Tell the owner of a key that died so, rather than what else is wrong with the request."""
+    try:
+        yield
+    except rejections.Rejection:
+        recheck(credential)
+        raise
 
 
 def _only(found: Row | None) -> Row:

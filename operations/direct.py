@@ -65,8 +65,8 @@ def store_new(*, credential: access.Credential, told: Sequence[records.Told], no
     except (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimitExceeded, ValueError):
         return NOTHING
     except psycopg.OperationalError as error:
-        # A lost connection is the caller's matter; a deadlock or the like is tried again the long way.
-        if error.sqlstate is None or not error.sqlstate.startswith("40"):
+        # A lost connection is the caller's matter; a deadlock is tried again the long way, which names a dead key.
+        if error.sqlstate is None or not error.sqlstate.startswith(("28", "40")):
             raise
         return NOTHING
     return Done(frozenset((name, attempt) for name, attempt, _ in found), any(waits for *_, waits in found))
@@ -139,18 +139,10 @@ def _words(told: Sequence[records.Told]) -> str:
     ).decode()
 
 
-# Primary keys of ingest_key and project.
-_ALIVE = """
-SELECT FROM project AS p LEFT JOIN ingest_key AS k ON k.id = $4 AND k.project_id = p.id
-WHERE p.id = $3 AND p.deleted_at IS NULL
-    AND ($4 = 0 OR (k.id IS NOT NULL AND k.revoked_at IS NULL AND k.expires_at <= clock_timestamp() IS NOT TRUE))
-"""
-
-# Nothing is stored for a key that died, nor before the lock that `pending` explains. Whether anything waits is asked
-# by a function, which sees what was committed until then, where the statement sees what was when it began.
+# Nothing is stored before the lock that `pending` explains. Whether the key still lives and whether anything waits is
+# asked last, when every row and lock was waited for, by a function that sees what was committed meanwhile.
 _STATEMENT = """
-WITH alive AS MATERIALIZED ({alive}),
-locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({lock}, ($3 % 2147483648)::int) FROM alive),
+WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared({lock}, ($3 % 2147483648)::int)),
 given AS MATERIALIZED (SELECT * FROM jsonb_to_recordset($1::jsonb) AS told ({types}, ahead_us bigint)),
 stored AS (
     INSERT INTO operation ({names}) SELECT {names} FROM given, locked
@@ -176,14 +168,13 @@ skewed AS (
     FROM given JOIN stored USING (operation_id, attempt) WHERE ahead_us IS NOT NULL
     GROUP BY given.runtime, given.instance
 )
-SELECT operation_id, attempt, opsconsole_anything_waits($3) FROM stored
+SELECT operation_id, attempt, opsconsole_may_commit($3, $4) FROM stored
 """
 
 
 @functools.cache
 def _statement() -> bytes:
     return _STATEMENT.format(
-        alive=_ALIVE,
         lock=pending.LOCK_STORE,
         types=", ".join(f"{name} {kind}" for name, kind in copying.COLUMNS),
         names=", ".join(name for name, _ in copying.COLUMNS),

@@ -21,6 +21,7 @@ def answer_programs_first(
         match = _door_of(request)
         if match is None:
             return get_response(request)
+        request.get_host()  # refuses a host that is not ours, as it does further in
         request.resolver_match = match
         response: http.HttpResponseBase = match.func(request, *match.args, **match.kwargs)
         response.headers.setdefault("X-Frame-Options", "DENY")

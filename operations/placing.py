@@ -100,6 +100,26 @@ def place_startless(
     return whole, {identity: place.day for identity, place in found.items()}
 
 
+def apart(batch: Sequence[facts.Facts]) -> list[list[int]]:
+    """Divide `batch` into parts, as places in it, in none of which an identity starts on two days.
+
+    Those are two calls with one id, so they must not be folded; or one around midnight, which is found when the second
+    is stored. Facts without a start go with the latest day, as they do when they come alone.
+    """
+    days: dict[Identity, set[datetime.date]] = {}
+    for known in batch:
+        if known.started_at is not None:
+            days.setdefault((known.operation_id, known.attempt), set()).add(moments.day_of(known.started_at))
+    if all(len(told) == 1 for told in days.values()):
+        return [list(range(len(batch)))]
+    parts: list[list[int]] = [[] for _ in range(max(map(len, days.values())))]
+    for place, known in enumerate(batch):
+        told = sorted(days.get((known.operation_id, known.attempt), ()))
+        place_told = -1 if known.started_at is None else told.index(moments.day_of(known.started_at))
+        parts[place_told % max(1, len(told))].append(place)
+    return parts
+
+
 def is_near_midnight(started_at: int) -> bool:
     """Tell whether an operation with this start may live in the day on the other side of midnight."""
     return _neighbour(started_at) is not None

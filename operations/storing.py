@@ -64,7 +64,9 @@ def store_all(
     named = {_identity(record) for record in told if record.facts.started_at is not None}
     store_part = functools.partial(_store_part, credential, told, outcomes, now)
     left = [place for place, outcome in enumerate(outcomes) if outcome is None]
-    store_part([place for place in left if _identity(told[place]) in named], _store_started)
+    started = [place for place in left if _identity(told[place]) in named]
+    for part in placing.apart([told[place].facts for place in started]) if started else ():
+        store_part([started[place] for place in part], _store_started)
     store_part([place for place, outcome in enumerate(outcomes) if outcome is None], _store_startless)
     store_part([place for place, outcome in enumerate(outcomes) if outcome is None], _store_waiting)
     return [cast("Outcome", outcome) for outcome in outcomes]

@@ -36,9 +36,9 @@ def keeper(key: bytes, excerpts: list[Excerpt], *, is_clean: bool) -> blocks.Kee
         content, was_cut = compact.compact_value(clean, limits.COMPACT_BYTES_MAX)
         found = digests.short(key, content, kind.encode())
         noted = msgspec.Raw(_encode(remarks)) if remarks else _NONE
-        one = Excerpt(kind, found, msgspec.Raw(content), noted, is_truncated or was_cut)
-        if one not in excerpts:
-            excerpts.append(one)
+        # The same words twice, as of a verdict and an answer, are kept once, whatever was taken out of them.
+        if not any(one.hash == found for one in excerpts):
+            excerpts.append(Excerpt(kind, found, msgspec.Raw(content), noted, is_truncated or was_cut))
         return found
 
     return keep

@@ -136,7 +136,7 @@ DATABASE_OWNER_URL = env.text("DATABASE_OWNER_URL", DATABASE_URL)
 STATEMENT_TIMEOUT_MS = env.whole("STATEMENT_TIMEOUT_MS", 15_000, least=100)
 # Connections that one process may hold. Threads beyond it wait up to POOL_WAIT_SECONDS and are then told 503.
 # With 0 each thread keeps none between requests, for a pooler outside.
-DATABASE_POOL = env.whole("DATABASE_POOL", 6, most=100)
+DATABASE_POOL = env.whole("DATABASE_POOL", 16, most=100)
 POOL_WAIT_SECONDS = env.whole("POOL_WAIT_SECONDS", 5, least=1, most=60)
 DATABASES = {
     "default": env.database(

@@ -227,10 +227,19 @@ CREATE TABLE pending (
     PRIMARY KEY (project_id, operation_id, attempt)
 );
 
--- Whether facts wait for an operation, as committed when this is asked: volatile, so it looks anew within a statement.
-CREATE FUNCTION opsconsole_anything_waits(project bigint) RETURNS boolean
-LANGUAGE sql VOLATILE
-AS 'SELECT EXISTS (SELECT FROM pending WHERE project_id = project)';
+-- Whether facts wait for an operation; refuses when the key (0 for none) or its project died. Volatile, so it sees what
+-- was committed until it is asked, where a statement sees what was when it began.
+CREATE FUNCTION opsconsole_may_commit(project bigint, key bigint) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    PERFORM FROM project AS p LEFT JOIN ingest_key AS k ON k.id = key AND k.project_id = p.id
+    WHERE p.id = project AND p.deleted_at IS NULL AND (key = 0 OR (k.id IS NOT NULL AND k.revoked_at IS NULL
+        AND (k.expires_at <= clock_timestamp()) IS NOT TRUE));
+    IF NOT FOUND THEN
+        RAISE invalid_authorization_specification;
+    END IF;
+    RETURN EXISTS (SELECT FROM pending WHERE project_id = project);
+END $$;
 """
 
 TALLY = """

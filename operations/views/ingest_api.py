@@ -22,10 +22,10 @@ def tell(request: http.HttpRequest) -> http.HttpResponse:
     """
     credential = access.credential_for(request, scope="ingest", is_rechecked=True)
     quota = ratelimits.admit(credential, "ingest")
-    told = parameters.read(request, "dry_run", "results")
-    is_dry_run = parameters.flag(told, "dry_run")
-    with_results = parameters.flag(told, "results")
-    with ratelimits.at_once(credential):
+    with ratelimits.at_once(credential), access.refusing_dead(credential):
+        told = parameters.read(request, "dry_run", "results")
+        is_dry_run = parameters.flag(told, "dry_run")
+        with_results = parameters.flag(told, "results")
         entries = _entries(request)
         # Charged before storing: what was sent cost us the reading, whatever comes of it.
         ratelimits.charge(credential, "ingest", len(entries) - 1)

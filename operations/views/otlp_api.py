@@ -48,7 +48,7 @@ def traces(request: http.HttpRequest) -> http.HttpResponse:
     """Store the tool calls among the spans in the body; the answer comes after the commit."""
     credential = access.credential_for(request, scope="ingest", is_rechecked=True)
     ratelimits.admit(credential, "ingest")
-    with ratelimits.at_once(credential):
+    with ratelimits.at_once(credential), access.refusing_dead(credential):
         is_json, body = _read(request)
         found = otlp.read_traces(body, is_json=is_json)
         ratelimits.charge(credential, "ingest", len(found.entries) - 1)
@@ -104,9 +104,12 @@ def _read(request: http.HttpRequest) -> tuple[bool, bytes]:
 
 
 def _store(credential: access.Credential, entries: list[decoding.Entry]) -> list[ingest.Result]:
-    """Store the entries, a bounded number in one transaction; when a later one fails, a retry is safe."""
+    """Store the entries, a bounded number in one transaction; when a later one fails, a retry is safe.
+
+    None are a request too: its key is looked at all the same.
+    """
     results: list[ingest.Result] = []
-    for start in range(0, len(entries), limits.RECORDS_MAX):
+    for start in range(0, max(1, len(entries)), limits.RECORDS_MAX):
         part = entries[start : start + limits.RECORDS_MAX]
         results += ingest.ingest(credential=credential, entries=part, now=timezone.now()).results
     return results

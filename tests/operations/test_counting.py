@@ -185,6 +185,41 @@ def test_a_start_that_is_told_from_both_sides_of_midnight_and_again_is_one_row()
     assert stored(of) == expected(starts)
 
 
+def test_an_id_that_is_used_again_on_another_day_is_two_calls_however_it_is_sent() -> None:
+    day = datetime.timedelta(days=1)
+    first: Record = {
+        "operation_id": "a",
+        "tool": "t",
+        "started_at": (NOON - day).isoformat(),
+        "effect": "read",
+    }
+    again: Record = {
+        **first,
+        "started_at": NOON.isoformat(),
+        "status": "done",
+        "outcome": "failure",
+        "code": "quota",
+    }
+    ways = ([[first], [again]], [[again], [first]], [[first, again]], [[again, first], [first, again]])
+    found = []
+    for way in ways:
+        of = project()
+        deliver(way, of)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT day, status, code, started_at FROM operation WHERE project_id = %s ORDER BY day",
+                [of.pk],
+            )
+            found.append(cursor.fetchall())
+        assert recount.verify(now=NOON, project_id=of.pk).differences == []
+
+    assert [row[:3] for row in found[0]] == [
+        ((NOON - day).date(), "running", None),
+        (NOON.date(), "done", "quota"),
+    ]
+    assert found[1:] == found[:1] * 3
+
+
 def two_phases(number: int) -> list[Record]:
     """What a runtime tells of one call: its start, its ending, and now and then a late answer or a second start."""
     dice = random.Random(number)

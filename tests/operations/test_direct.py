@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import datetime
 import json
+import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, connections
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from operations import decoding, direct, firsts, ingest, pending, records, rejections, storing
+from operations import decoding, direct, firsts, ingest, pending, raw, records, rejections, storing
 from operations.models import projects
 from tests import traffic
 from tests.operations import test_counting as counting
@@ -174,6 +176,43 @@ def test_nothing_is_stored_for_a_key_that_died_meanwhile(death: str) -> None:
     with pytest.raises(rejections.KeyExpired if death == "expired" else rejections.KeyRevoked):
         storing.store_all(credential=credential, told=told_by(call("a")), now=NOON)
     assert [row.operation_id for row, _ in counting.stored(of)] == ["first"]
+
+
+def test_a_key_that_is_revoked_while_its_record_waits_stores_nothing() -> None:
+    of = known_project()
+    credential = traffic.credential(of)
+    outcome: list[object] = []
+
+    def send_one() -> None:
+        try:
+            outcome.append(storing.store_all(credential=credential, told=told_by(call("a")), now=NOON))
+        except rejections.Rejection as refusal:
+            outcome.append(refusal.reason)
+        finally:
+            connections.close_all()
+
+    sender = threading.Thread(target=send_one)
+    with storing.transaction.atomic():
+        pending.lock_exclusive(of.pk)
+        sender.start()
+        wait_until_somebody_waits()
+        projects.IngestKey.objects.filter(pk=credential.key_id).update(revoked_at=NOON)
+    sender.join()
+
+    assert outcome == ["key_revoked"]
+    assert [row.operation_id for row, _ in counting.stored(of)] == ["first"]
+
+
+def wait_until_somebody_waits() -> None:
+    """Wait until somebody waits for an advisory lock of this database; unlike activity, locks are told afresh."""
+    until = time.monotonic() + 30
+    asked = (
+        "SELECT count(*) FROM pg_locks JOIN pg_database AS here ON here.oid = pg_locks.database "
+        "WHERE locktype = 'advisory' AND NOT granted AND here.datname = current_database()"
+    )
+    while raw.cursor().execute(asked).fetchone() == (0,):
+        assert time.monotonic() < until, "nobody waits"
+        time.sleep(0.01)
 
 
 def test_inside_a_transaction_a_refused_statement_does_not_end_it() -> None:

@@ -205,6 +205,16 @@ def test_the_same_words_about_the_verdict_and_the_answer_are_kept_once() -> None
     assert told.facts.verdict_excerpt == told.facts.error_excerpt == told.excerpts[0].hash
 
 
+def test_words_from_which_different_secrets_were_taken_are_the_same_words() -> None:
+    code, answered = (f"Token sk-ant-api03-{'A1b2C3d4' * times} refused" for times in (6, 9))
+    told = tell(
+        status="timed_out", ended_at=START, code=code, answer={"code": answered}, input={"value": {"a": 1}}
+    )
+
+    assert [one.kind for one in told.excerpts] == ["input", "error"]
+    assert len({one.hash for one in told.excerpts}) == 2
+
+
 def test_every_flag_of_the_error_contract_is_told_apart_from_not_told() -> None:
     told = tell(status="runtime_error", error={"retryable": False, "told_model": True}).facts
 

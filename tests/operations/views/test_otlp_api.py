@@ -216,3 +216,15 @@ def test_nothing_of_a_tenant_reaches_another() -> None:
     post(sample.body(sample.tool_span("get_weather")), by=make.key(make.acme()))
 
     assert len(stored()) == 2
+
+
+@pytest.mark.parametrize("body", [b"{}", b'{"resourceSpans": []}', b"not json"])
+def test_a_key_that_was_good_a_moment_ago_is_refused_once_it_is_revoked(body: bytes) -> None:
+    by = make.key()
+    assert post(b"{}", by=by, kind=JSON).status_code == 200
+    keys.revoke(by.key)
+
+    response = post(body, by=by, kind=JSON)
+
+    assert response.status_code == 401
+    assert "key_revoked" in response.json()["message"]
