@@ -33,6 +33,11 @@ class Base(NamedTuple):
     is_writes: bool = False
     mark: int = 0
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether its terms show exactly its rows; no term of the grammar tells some marks."""
+        return bool(self.terms) or not self.mark
+
     def counts(self, key: Key) -> bool:
         """Tell whether operations under this key belong to the base."""
         if self.statuses is not None and key.status not in self.statuses:
@@ -136,14 +141,22 @@ SIGNALS: dict[str, Signal] = {
             "altered_in_transit",
             "Altered in transit",
             Mark.ALTERED_IN_TRANSIT,
-            Base("calls with both digests", (), mark=int(Mark.HAS_SENT_DIGEST)),
+            Base(
+                "calls with both digests",
+                (filters.term("has", "digest"), filters.term("has", "sent_digest")),
+                mark=int(Mark.HAS_SENT_DIGEST),
+            ),
             "The arguments that arrived are not those the model sent.",
         ),
         Signal(
             "unverified_success",
             "Unverified success",
             Mark.UNVERIFIED_SUCCESS,
-            Base("successes that say", (), mark=int(Mark.HAS_VERIFIED)),
+            Base(
+                "successes that say",
+                (filters.term("outcome", "success"), filters.term("has", "verified")),
+                mark=int(Mark.HAS_VERIFIED),
+            ),
             "The tool reports success without having checked it.",
         ),
         Signal(

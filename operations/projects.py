@@ -57,6 +57,16 @@ def create(
     return project
 
 
+def at(slug: str) -> projects.Project:
+    """Return the project whose address is `slug`; raises `LookupError` that names those there are."""
+    there = projects.Project.objects.filter(deleted_at__isnull=True).order_by("slug")
+    found = there.filter(slug=slug).first()
+    if found is None:
+        named = ", ".join(there.values_list("slug", flat=True)[:10]) or "none yet"
+        raise LookupError(f"There is no project {slug!r}. There are: {named}.")
+    return found
+
+
 def address_from(name: str) -> str:
     """Propose an address for a project of this name."""
     return text.slugify(name)[:40].strip("-_").replace("_", "-") or "project"

@@ -58,15 +58,18 @@ HAS: dict[str, str] = {
     "attributes": "attributes_excerpt",
     "code": "code",
     "conflict": "conflict_resource",
+    "digest": "input_digest",
     "error": "error_excerpt",
     "input": "input_excerpt",
     "legs": "legs",
     "manifest": "manifest_sequence",
     "output": "output_excerpt",
+    "sent_digest": "sent_digest",
     "session": "session_id",
     "timeout": "timeout_ms",
     "trace": "trace_id",
     "verdict": "verdict_status",
+    "verified": "verified",
 }
 
 _FIELDS = (

@@ -152,12 +152,16 @@ def refuse_ended(place: servers.Place, family: forks.Family) -> None:
     ended = family.check()
     if ended is not None:
         raise running.Failed(
-            f"the part '{ended.name}' ended by itself ({ended.how}): {last_words(ended.log)}"
+            f"the part '{ended.name}' ended ({ended.how}), so all were stopped; `make up` starts them again. "
+            f"Its last words: {last_words(ended.log)}"
         )
     for entry in processes.recall(place.started):
         if entry.find() is None:
             log = place.data / f"{entry.name}.log"
-            raise running.Failed(f"the part '{entry.name}' ended by itself: {last_words(log)}")
+            raise running.Failed(
+                f"the part '{entry.name}' ended, so all were stopped; `make up` starts them again. "
+                f"Its last words: {last_words(log)}"
+            )
 
 
 def wait_until_ready(port: int, refuse: Callable[[], None]) -> None:
@@ -206,7 +210,9 @@ def greet(address: str, told: dict[str, str]) -> None:
     if told["password"]:
         print(f"  Password    {told['password']}   (shown this once; only its hash is kept)")
     else:
-        print(f"  Password    as shown at the first start, or: manage.py changepassword {told['email']}")
+        print(
+            f"  Password    as shown at the first start, or: .venv/bin/python manage.py changepassword {told['email']}"
+        )
     print("\n  Ctrl-C stops everything.", flush=True)
 
 

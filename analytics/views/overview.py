@@ -103,7 +103,9 @@ def _tiles(
                 tiles.of_rate(
                     rate,
                     href=question.link("operations", question.query.adding(*rate.signal.terms)),
-                    base_href=question.link("operations", question.query.adding(*rate.signal.base.terms)),
+                    base_href=question.link("operations", question.query.adding(*rate.signal.base.terms))
+                    if rate.signal.base.has_rows
+                    else "",
                 )
             )
     took = queries.percentiles(project_id=question.project.pk, query=query, span=span)

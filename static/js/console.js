@@ -119,6 +119,12 @@
   function dismiss(element) {
     if (!element) return;
     element.replaceChildren();
+    // What is closed stays closed on a reload, and in a link that is copied.
+    const address = new URL(location.href);
+    if (address.searchParams.has("peek")) {
+      address.searchParams.delete("peek");
+      history.replaceState(history.state, "", address);
+    }
     const row = document.querySelector("tr.current a[data-row]");
     all("tr.current").forEach((found) => found.classList.remove("current"));
     if (row) row.focus();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -171,6 +172,7 @@ def test_the_list_is_walked_and_opened_by_keyboard(bob: sync_api.Page, calls: No
     expect(listed(bob).first).to_have_class("current")
     bob.keyboard.press("Escape")
     expect(bob.locator("#peek")).to_be_empty()
+    expect(bob).not_to_have_url(re.compile("peek="))
     bob.keyboard.press("?")
     expect(bob.get_by_role("dialog")).to_be_visible()
     bob.keyboard.press("Escape")

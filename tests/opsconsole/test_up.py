@@ -133,7 +133,7 @@ def test_a_part_that_dies_ends_the_others_and_is_named(console: Console) -> None
 
     assert console.process is not None
     assert console.process.wait(timeout=60) == 1
-    assert "the part 'bulk' ended by itself (signal SIGKILL)" in console.said.read_text()
+    assert "the part 'bulk' ended (signal SIGKILL), so all were stopped" in console.said.read_text()
     assert console.left() == []
 
 

@@ -11,6 +11,7 @@ from django.core.management import base
 from django.utils import timezone
 
 from operations import keys
+from operations import projects as projects_actions
 from operations.models import projects
 
 
@@ -34,9 +35,10 @@ class Command(base.BaseCommand):
         if unknown or not scopes:
             wrong = f"There is no scope {unknown[0]!r}" if unknown else "Name a scope"
             raise base.CommandError(f"{wrong}; there are {', '.join(projects.Scope.values)}.")
-        project = projects.Project.objects.filter(slug=options["project"], deleted_at__isnull=True).first()
-        if project is None:
-            raise base.CommandError(f"There is no project {options['project']!r}.")
+        try:
+            project = projects_actions.at(options["project"])
+        except LookupError as error:
+            raise base.CommandError(str(error)) from None
         issued = keys.issue(
             project,
             name=options["name"],

@@ -13,6 +13,7 @@ from django.core import exceptions, validators
 from django.core.management import base
 from django.db import transaction
 
+from operations import projects as projects_actions
 from operations.models import people, projects
 
 
@@ -66,7 +67,8 @@ def _join(user: people.User, *, slug: str, roles: list[str]) -> None:
         raise base.CommandError(
             f"There is no role {unknown[0]!r}; there are {', '.join(projects.Role.values)}."
         )
-    project = projects.Project.objects.filter(slug=slug, deleted_at__isnull=True).first()
-    if project is None:
-        raise base.CommandError(f"There is no project {slug!r}.")
+    try:
+        project = projects_actions.at(slug)
+    except LookupError as error:
+        raise base.CommandError(str(error)) from None
     projects.Membership.objects.create(project=project, user=user, roles=roles)

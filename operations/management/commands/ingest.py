@@ -17,8 +17,7 @@ import msgspec
 from django.core.management import base
 from django.utils import timezone
 
-from operations import access, decoding, ingest, limits, problems, rejections, replies
-from operations.models import projects
+from operations import access, decoding, ingest, limits, problems, projects, rejections, replies
 
 BATCH_RECORDS, BATCH_BYTES = 1000, 4 * 1024 * 1024
 TOLD_MAX = 20
@@ -98,10 +97,10 @@ class Command(base.BaseCommand):
 
 def _credential(slug: str | None, key: str | None) -> access.Credential:
     if slug is not None:
-        project = projects.Project.objects.filter(slug=slug, deleted_at__isnull=True).first()
-        if project is None:
-            raise base.CommandError(f"There is no project {slug!r}.")
-        return access.credential_of(project)
+        try:
+            return access.credential_of(projects.at(slug))
+        except LookupError as error:
+            raise base.CommandError(str(error)) from None
     if key:
         return access.credential_by(key, scope="ingest")
     raise base.CommandError("Say whose records these are: --project SLUG, or a key.")

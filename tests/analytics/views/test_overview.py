@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 import pytest
@@ -113,6 +114,31 @@ def test_every_number_leads_to_exactly_the_rows_behind_it(bob, width):
     assert shown[f"/p/acme/operations?q=&range={width}"] == ["late", "broken", "fine"]
     bars = [found for link, found in shown.items() if "from=" in link and "env" not in link]
     assert sorted(name for found in bars for name in found if found)
+
+
+def test_what_a_rate_is_over_leads_to_exactly_those_calls_or_nowhere(bob):
+    digest = {"digest": "ab" * 32, "sent_digest": "cd" * 32}
+    error = {"safe_for_model": False, "told_model": True}
+    traffic.send(
+        traffic.call("plain", -5, input={"digest": "ab" * 32}),
+        traffic.call("altered", -4, input=digest),
+        traffic.call("checked", -3, verified=True),
+        traffic.call("unchecked", -2, verified=False),
+        traffic.call("told", -1, outcome="failure", code="quota", error=error),
+    )
+
+    page = bob.get("/p/acme/?q=&range=1h").content.decode()
+
+    behind = {}
+    for said in ("calls with both digests", "successes that say", "errors that say"):
+        link = re.search(rf'<a href="([^"]+)">[^<]*{said}</a>', page)
+        behind[said] = rows(look(bob, html.unescape(link[1])[len("/p/acme/") :])) if link else None
+        assert said in page
+    assert behind == {
+        "calls with both digests": ["altered"],
+        "successes that say": ["unchecked", "checked"],
+        "errors that say": None,
+    }
 
 
 def test_a_new_tool_version_is_among_what_changed(bob):

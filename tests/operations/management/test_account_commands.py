@@ -50,7 +50,7 @@ def test_a_key_as_json():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["nowhere", "--scopes", "ingest"], "There is no project 'nowhere'."),
+        (["nowhere", "--scopes", "ingest"], "There is no project 'nowhere'. There are: acme."),
         (["acme", "--scopes", "decide"], "There is no scope 'decide'"),
         (["acme", "--scopes", ","], "Name a scope"),
         (["acme", "--scopes", "ingest", "--days", "0"], "--days must be from 1"),

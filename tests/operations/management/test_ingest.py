@@ -147,7 +147,7 @@ def test_a_line_longer_than_any_record_is_refused_and_the_next_one_read(monkeypa
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--project", "nowhere"), "There is no project 'nowhere'."),
+        (("--project", "nowhere"), "There is no project 'nowhere'. There are: acme."),
         ((), "Say whose records these are"),
         (("--key", "ops_nonsense"), "(unknown_key)"),
         (("--project", "acme", "--format", "json"), "(body_not_json)"),
