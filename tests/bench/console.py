@@ -20,6 +20,7 @@ import psycopg
 from opsconsole.local import servers
 
 READY_WITHIN_S = 120.0
+SETTLED_WITHIN_S = 300.0
 # The limits are measured elsewhere; here they would measure themselves.
 RATES = dict.fromkeys(
     ("INGEST_RATE_KEY", "INGEST_RATE_PROJECT", "READ_RATE_KEY", "READ_RATE_PROJECT"), "10000000"
@@ -42,9 +43,14 @@ class Console:
         return psycopg.connect(self.environment["DATABASE_URL"], autocommit=True)
 
     def analyse(self) -> None:
-        """Let PostgreSQL know its tables, as autovacuum would within a minute; only their owner may."""
+        """Let PostgreSQL know its tables, as autovacuum would within a minute, and wait while it cleans up."""
         with psycopg.connect(self.environment["DATABASE_OWNER_URL"], autocommit=True) as connection:
             connection.execute("ANALYZE")
+            until = time.monotonic() + SETTLED_WITHIN_S
+            while connection.execute("SELECT count(*) FROM pg_stat_progress_vacuum").fetchone() != (0,):
+                if time.monotonic() > until:
+                    raise RuntimeError("autovacuum does not come to an end")
+                time.sleep(1)
 
     def manage(self, *words: str) -> str:
         """Run a command of manage.py and return what it printed."""
