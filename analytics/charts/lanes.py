@@ -60,7 +60,10 @@ def _bar(row: Bar, top: float) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Lane:
-    """One call in a waterfall; without `ended_us` it still runs; `answered_us` is a late answer's time."""
+    """One call in a waterfall; without `ended_us` it still runs; `answered_us` is a late answer's time.
+
+    One that is not `is_timed` ended, and nobody told when: it stands where it began.
+    """
 
     label: str
     ending: endings.Ending
@@ -72,6 +75,7 @@ class Lane:
     depth: int = 0
     notes: tuple[str, ...] = ()
     is_current: bool = False
+    is_timed: bool = True
 
 
 def waterfall(*, label: str, rows: Sequence[Lane], now_us: int) -> markup.Chart:
@@ -107,9 +111,14 @@ def _lane(row: Lane, stretch: buckets.Range, grid: str, now_us: int) -> str:
     notes = "".join(f'<span class="badge plain warn">{markup.words(note)}</span>' for note in row.notes)
     depth = f" depth-{min(row.depth, DEPTH_MAX)}" if row.depth else ""
     ended = now_us if row.ended_us is None else row.ended_us
-    took = "still running" if row.ended_us is None else display.duration(ended - row.started_us)
+    took = display.duration(ended - row.started_us) if row.is_timed else display.ABSENT
+    if row.ended_us is None:
+        took = "still running"
     offset = display.duration(max(0, row.started_us - stretch.from_us))
-    title = markup.lines(f"{row.label}: {row.ending.words}", f"starts {offset} in, took {took}")
+    title = markup.lines(
+        f"{row.label}: {row.ending.words}",
+        f"starts {offset} in, took {took if row.is_timed else 'a time nobody told'}",
+    )
     word = row.ending.word
     if row.ending.detail:
         word = f'{word}: <span class="detail">{markup.words(row.ending.detail)}</span>'

@@ -90,6 +90,7 @@ def lane(
         depth=depth,
         notes=(*notes, *(mark.word for mark in endings.mark_words(call.marks)[:2])),
         is_current=is_current,
+        is_timed=call.status in signals.UNENDED or call.duration_us is not None,
     )
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 import re
 from xml.etree import ElementTree
@@ -185,6 +186,14 @@ def test_a_call_that_took_no_time_is_still_seen() -> None:
 
     last = list(root.iterfind(".//tbody//rect"))[-1]
     assert (last.get("x"), last.get("width")) == ("99.6%", "0.4%")
+
+
+def test_a_call_of_which_nobody_told_the_end_has_no_duration() -> None:
+    untold = dataclasses.replace(lane("a", 0, 0), is_timed=False)
+    text = charts.waterfall(label="Session", rows=[untold], now_us=NOW).html
+
+    assert '<td class="num">–</td>' in text
+    assert "took a time nobody told" in text
 
 
 def test_a_waterfall_of_nothing_is_an_empty_table() -> None:

@@ -42,3 +42,7 @@ class Command(base.BaseCommand):
             self.stdout.write(json.dumps({"project": project.slug, "name": project.name, "id": project.pk}))
         else:
             self.stdout.write(project.slug)
+        if admin is None:
+            self.stderr.write(
+                "Nobody may open it yet: name its first admin with --admin, or add people by create_user."
+            )
